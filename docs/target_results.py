@@ -94,7 +94,7 @@ class Compiler:
     def why(self, name: str) -> str:
         """Why the two programs of a workload differ, before anything compiles them."""
         folder = Path(tempfile.mkdtemp(dir=self._scratch))
-        (pair,) = program_pairs.chosen([name], self._pool, program_pairs.Choice(), folder, self._told)
+        (pair,) = program_pairs.choose_pairs([name], self._pool, program_pairs.Choice(), folder, self._told)
         shown = program_alignment.examine(pair, ALGEBRA, self._told, Scope.SHOWN_BY_VALUE).view["levels"][ALGEBRA]
         reasons = [reason["name"] for reason in shown["reasons"] if reason["kind"] is not None][:MOST_REASONS]
         return f"{shown['headline']}{': ' if reasons else ''}{'; '.join(reasons)}"

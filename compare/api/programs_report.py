@@ -146,7 +146,7 @@ def compare(
         raise RequestError(f"expected functions or a port file with level {OPTIMIZED}, found programs: choose another")
     choice = program_pairs.Choice(options.pass_, options.size, compiled=compiled or options.level == OPTIMIZED)
     with tempfile.TemporaryDirectory(prefix="jaxport-") as folder:
-        (pair,) = program_pairs.chosen(references, pool, choice, Path(folder), progress)
+        (pair,) = program_pairs.choose_pairs(references, pool, choice, Path(folder), progress)
         view = examine(pair, options.level, progress, Scope.EVERY_LEVEL, by_region=RegionSearch.MATCHED).view
     return _report(to_json(view | {"targets": {}}))
 

@@ -138,7 +138,7 @@ def main(options: argparse.Namespace) -> Conclusion | None:
         elsewhere = _asked.targets(options, stack)
         batches_in = scratch if options.largest_batch else None
         pairs = []
-        for pair in program_pairs.chosen([own] if own else options.programs, pool, choice, scratch, progress):
+        for pair in program_pairs.choose_pairs([own] if own else options.programs, pool, choice, scratch, progress):
             # For a target the sides lower what they have loaded.
             if elsewhere is None:
                 pool.close_grown()

@@ -21,7 +21,7 @@ from compare.inputs.port_files import prepare_both
 from compare.inputs.sizes import timed_size
 from compare.plain_json import to_json, write_json
 from compare.progress import reporter
-from compare.prove.collect import chosen_pass
+from compare.prove.collect import choose_pass
 from compare.record.envelope import SCHEMA
 from compare.record.timing_part import Ratio
 from compare.record.vocabulary import FAIL, PASS
@@ -162,7 +162,7 @@ def _screen(
         for workload in workloads:
             _, instance = prepare_both(workload, timed_size(workload, options.size), options.data, scratch)
             side = pool.get("jax")
-            pass_ = chosen_pass(requests.load(side, instance.loading), plan.main_pass, workload.name)
+            pass_ = choose_pass(requests.load(side, instance.loading), plan.main_pass, workload.name)
             folder = scratch / f"targets-{workload.name}"
             screenings[workload.name] = target_screening.screen(
                 targets, side, pass_, plan.options, plan.keep_numbers, folder, progress

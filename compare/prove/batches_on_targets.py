@@ -104,7 +104,7 @@ def with_largest(
       parts: by device, both programs.
       batches: of the workload.
       scratch: a folder for what is compiled.
-      reporter: told of every batch.
+      reporter: shows every batch.
     """
     return {
         device.name: _both(targets.worker, device, parts[device.name], batches, scratch, reporter)

@@ -68,8 +68,8 @@ class _Pass:
     def run(self, side: str, cases: Sequence[str], artifact: bytes | None = None) -> dict[str, Arrays]:
         """The results of a side by case; of another program in the place of its own where that is given."""
         program = self.programs[side]
-        replaced = dataclasses.replace(program, artifact=program.artifact if artifact is None else artifact)
-        ran = running(replaced, self.twin).by_case(cases)
+        variant = dataclasses.replace(program, artifact=program.artifact if artifact is None else artifact)
+        ran = running(variant, self.twin).by_case(cases)
         return {
             case: {leaf: array for leaf, array in arrays.items() if leaf in self.leaves} for case, arrays in ran.items()
         }
@@ -79,7 +79,7 @@ class _Pass:
         return dataclasses.replace(self, twin=dataclasses.replace(self.twin, cases={**self.twin.cases, **cases}))
 
 
-def judged_beside(twin: Twin, specs: Specs, doubles: Doubles, evidence: Evidence, leaves: Leaves) -> Doubles:
+def judge_beside_ties(twin: Twin, specs: Specs, doubles: Doubles, evidence: Evidence, leaves: Leaves) -> Doubles:
     """The float64 evidence without the elements that rounding decides, and with a case more; as given without such.
 
     Args:
@@ -94,49 +94,49 @@ def judged_beside(twin: Twin, specs: Specs, doubles: Doubles, evidence: Evidence
     """
     for name, cases in _failing(evidence, leaves).items():
         programs = {side: doubles.programs.get((side, name)) for side in SIDES}
-        known = {side: program for side, program in programs.items() if program is not None}
-        if len(known) == len(SIDES):
+        present = {side: program for side, program in programs.items() if program is not None}
+        if len(present) == len(SIDES):
             both = (frozenset(doubles.arrays[side, name, cases[0]]) for side in SIDES)
-            of = _Pass(name, known, twin, specs, frozenset.intersection(*both))
-            doubles = _judged_pass(of, cases, doubles, evidence)
+            of = _Pass(name, present, twin, specs, frozenset.intersection(*both))
+            doubles = _judge_pass(of, cases, doubles, evidence)
     return doubles
 
 
 def _failing(evidence: Evidence, leaves: Leaves) -> dict[str, list[str]]:
     """By pass the cases that fail at kinks alone: a port that is wrong on ordinary numbers needs no second look."""
-    failed = [held for gate in leaves.values() for held in gate if _is_failure(held)]
-    wrong = {held.place.pass_ for held in failed if not is_kinks(held.place.case)}
-    off = [held for held in failed if held.error > LARGEST["float64"] and not vanishes(evidence, held.place)]
+    failures = [leaf for gate in leaves.values() for leaf in gate if _is_failure(leaf)]
+    wrong = {leaf.place.pass_ for leaf in failures if not is_kinks(leaf.place.case)}
+    off = [leaf for leaf in failures if leaf.error > LARGEST["float64"] and not vanishes(evidence, leaf.place)]
     # Of another shape, or NaN on one side alone: rounding makes neither.
-    one_sided = {(held.place.pass_, held.place.case) for held in off if held.error == np.inf}
+    one_sided = {(leaf.place.pass_, leaf.place.case) for leaf in off if leaf.error == np.inf}
     failing: dict[str, set[str]] = defaultdict(set)
-    for held in off:
-        pass_, case = held.place.pass_, held.place.case
+    for leaf in off:
+        pass_, case = leaf.place.pass_, leaf.place.case
         if is_kinks(case) and pass_ not in wrong and (pass_, case) not in one_sided:
             failing[pass_].add(case)
     return {pass_: sorted(cases) for pass_, cases in failing.items()}
 
 
-def _is_failure(held: Held) -> bool:
+def _is_failure(leaf: Held) -> bool:
     """Whether a comparison in float64 fails, of a forward pass or of gradients."""
     return (
-        held.verdict == FAIL
-        and held.place.pass_ in (FORWARD, GRADIENTS)
+        leaf.verdict == FAIL
+        and leaf.place.pass_ in (FORWARD, GRADIENTS)
         # A side named without a mode is its float64 run.
-        and held.place.found_from == "jax"
+        and leaf.place.found_from == "jax"
     )
 
 
-def _judged_pass(of: _Pass, cases: Sequence[str], doubles: Doubles, evidence: Evidence) -> Doubles:
+def _judge_pass(of: _Pass, cases: Sequence[str], doubles: Doubles, evidence: Evidence) -> Doubles:
     at_zero = {case + AT_ZERO: _at_zero(of.twin.cases[case], of.specs) for case in cases}
     of = of.with_cases(at_zero)
     here = {side: of.run(side, [*cases, *at_zero]) for side in SIDES}
     runs = {side: here[side] | {case: doubles.arrays[side, of.name, case] for case in cases} for side in SIDES}
     off = {case: _gaps(of.name, case, runs, evidence) for case in (*cases, *at_zero)}
     # Not from what the framework gave: TensorFlow's eager mode and its XLA have rules of their own for a few functions.
-    left = _not_decided(of, here, off)
+    rest = _not_decided(of, here, off)
     for case in cases:
-        if left.isdisjoint((case, case + AT_ZERO)):
+        if rest.isdisjoint((case, case + AT_ZERO)):
             doubles = _with_case_beside(of, case, off[case], doubles)
     return doubles
 
@@ -172,42 +172,42 @@ def _apart(one: np.ndarray, other: np.ndarray) -> np.ndarray[Any, np.dtype[np.fl
 
 def _not_decided(of: _Pass, runs: Runs, off: Mapping[str, Arrays]) -> set[str]:
     """The cases with an element that is off, and that neither side moves as far once its roundings are moved."""
-    left = {case: dict(gaps) for case, gaps in off.items()}
+    rest = {case: dict(gaps) for case, gaps in off.items()}
     # Where one side keeps 0.2 in float32, its sums are exact, and the other's are not.
     for side, seed in itertools.product(SIDES, range(SAMPLES)):
-        cases = _cases_with_any(left)
+        cases = _cases_with_any(rest)
         if not cases:
             break
-        moved = disturbing.disturb(
+        variant = disturbing.disturb(
             of.programs[side].artifact, ROUNDINGS * UNIT_ROUNDOFF["float64"], seed, spared_bits=SPARED
         )
-        for case, ran in of.run(side, cases, moved).items():
-            for leaf, gap in left[case].items():
+        for case, ran in of.run(side, cases, variant).items():
+            for leaf, gap in rest[case].items():
                 jump = _apart(ran[leaf], runs[side][case][leaf])
-                left[case][leaf] = np.where(np.isfinite(jump) & (FACTOR * jump >= gap), 0, gap)
-    return set(_cases_with_any(left))
+                rest[case][leaf] = np.where(np.isfinite(jump) & (FACTOR * jump >= gap), 0, gap)
+    return set(_cases_with_any(rest))
 
 
-def _cases_with_any(left: Mapping[str, Arrays]) -> list[str]:
-    return [case for case, gaps in left.items() if any(gap.any() for gap in gaps.values())]
+def _cases_with_any(rest: Mapping[str, Arrays]) -> list[str]:
+    return [case for case, gaps in rest.items() if any(gap.any() for gap in gaps.values())]
 
 
 def _with_case_beside(of: _Pass, case: str, off: Arrays, doubles: Doubles) -> Doubles:
     """The case without what rounding decides in it, and one beside it; as given where that has no numbers."""
-    name, moved = case + BESIDE, _moved(of.twin.cases[case], of.specs)
-    of = of.with_cases({name: moved})
+    name, inputs = case + BESIDE, _move_numbers(of.twin.cases[case], of.specs)
+    of = of.with_cases({name: inputs})
     here = {side: doubles.arrays[side, of.name, case] for side in SIDES}
     arrays = {(side, of.name, name): of.run(side, [name])[name] for side in SIDES}
     if any(not _as_finite(arrays[side, of.name, name], here[side]) for side in SIDES):
         return doubles
-    decided = {leaf: np.where(gap > 0, here["tf"][leaf], here["jax"][leaf]) for leaf, gap in off.items()}
-    arrays["jax", of.name, case] = {**here["jax"], **decided}
-    counted = sum(int(np.count_nonzero(gap)) for gap in off.values()), sum(gap.size for gap in off.values())
+    without_ties = {leaf: np.where(gap > 0, here["tf"][leaf], here["jax"][leaf]) for leaf, gap in off.items()}
+    arrays["jax", of.name, case] = {**here["jax"], **without_ties}
+    counts = sum(int(np.count_nonzero(gap)) for gap in off.values()), sum(gap.size for gap in off.values())
     return dataclasses.replace(
         doubles,
         arrays=doubles.arrays | arrays,
-        cases=doubles.cases | {name: moved},
-        remarks=(*doubles.remarks, messages.beside_ties(of.name, case, name, counted, ASIDE)),
+        cases=doubles.cases | {name: inputs},
+        remarks=(*doubles.remarks, messages.beside_ties(of.name, case, name, counts, ASIDE)),
     )
 
 
@@ -226,7 +226,7 @@ def _at_zero(arrays: Arrays, specs: Specs) -> dict[str, np.ndarray]:
     }
 
 
-def _moved(arrays: Arrays, specs: Specs) -> dict[str, np.ndarray]:
+def _move_numbers(arrays: Arrays, specs: Specs) -> dict[str, np.ndarray]:
     """Each number in float64 and a little off, within its range; zero stays, at which branches part."""
     return {
         name: _aside(name, array, specs.get(name)) if is_float(array) and array.dtype.kind != "c" else array
@@ -237,6 +237,6 @@ def _moved(arrays: Arrays, specs: Specs) -> dict[str, np.ndarray]:
 def _aside(name: str, array: np.ndarray, spec: ArraySpec[int] | None) -> np.ndarray:
     away = ASIDE * np.random.default_rng(zlib.crc32(name.encode())).uniform(-1, 1, array.shape)
     numbers = array.astype(np.float64)
-    moved = numbers * (1 + away)
+    nearby = numbers * (1 + away)
     # At the end of its range a number is moved inwards.
-    return clip_to_range(np.where(clip_to_range(moved, spec) == moved, moved, numbers * (1 - away)), spec)
+    return clip_to_range(np.where(clip_to_range(nearby, spec) == nearby, nearby, numbers * (1 - away)), spec)

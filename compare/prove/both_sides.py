@@ -1,4 +1,4 @@
-"""What both sides are asked for of one workload, at once: their evidence, and the float64 results to judge it by."""
+"""Collects from both sides at once what a verdict on one workload rests on: evidence, and float64 results."""
 
 from __future__ import annotations
 
@@ -37,25 +37,25 @@ def both(
     """Ask both sides at once; a side that gave nothing is left out.
 
     Args:
-      failures: gets those of both sides.
+      failures: the list that failures of both sides are added to.
       ask: asks the side of a name, in a thread of its own.
       names: the sides to ask.
     """
     with ThreadPoolExecutor(len(SIDES)) as threads:
         running = {name: threads.submit(ask, name) for name in names}
-    collected: dict[str, Collected] = {}
+    deliveries: dict[str, Collected] = {}
     for name, future in running.items():
-        delivered = future.result()
-        failures += delivered.failures
-        if delivered.modes:
-            collected[name] = delivered
-    return collected
+        delivery = future.result()
+        failures += delivery.failures
+        if delivery.modes:
+            deliveries[name] = delivery
+    return deliveries
 
 
 def evidence_of(
     pool: Pool,
     name: str,
-    prepared: Prepared,
+    instance: Prepared,
     reporter: Reporter,
     modes: Collection[Mode] = (),
     passes: Collection[str] = PASSES,
@@ -65,10 +65,10 @@ def evidence_of(
     Args:
       pool: has the sides.
       name: of the side.
-      prepared: the workload, and the arrays that it is judged on.
-      reporter: told of every step.
+      instance: the workload, and the arrays that it is judged on.
+      reporter: shows every step.
       modes: the modes to run; empty takes all.
-      passes: those that are asked for.
+      passes: the passes to run.
 
     Raises:
       BadTarget: the function or file that was named for the side does not exist.
@@ -76,44 +76,44 @@ def evidence_of(
     try:
         pool.renew(name)
         side = pool.get(name)
-        collected = collect_evidence(side, prepared, reporter, modes, passes)
+        delivery = collect_evidence(side, instance, reporter, modes, passes)
     except BadTarget:
         raise
     except SideError as error:
         return Collected(name, failures=[failure_of(error)])
-    note_changes(side.name, changed_by(side), collected)
-    return collected
+    note_changes(side.name, changed_by(side), delivery)
+    return delivery
 
 
-def note_changes(side: str, changed: Changed, collected: Collected) -> None:
-    """Say what a workload's code changes of its process; what the worker works with itself, it may not replace.
+def note_changes(side: str, changes: Changed, delivery: Collected) -> None:
+    """Note what a workload's code changes in its process. To replace what the worker itself uses is a failure.
 
     Args:
-      side: whose code it is.
-      changed: what is another one since.
-      collected: gets remarks, or a failure.
+      side: the side whose code it is.
+      changes: what differs since the code was loaded.
+      delivery: the delivery that gets remarks, or a failure.
     """
-    ours = [name for name in changed.replaced if is_ours(name)]
+    ours = [name for name in changes.replaced if is_ours(name)]
     if ours:
         reason = (
-            f"expected code that leaves NumPy and jaxport as they are, found {_listed(ours)} replaced: what this side "
-            "hands over proves nothing"
+            f"expected code that leaves NumPy and jaxport as they are, found {_list_names(ours)} replaced: what this "
+            "side hands over proves nothing"
         )
-        collected.failures.append(Failure(side, "load", reason))
-    told = [*changed.shared, *(f"{name} (replaced)" for name in changed.replaced if name not in ours)]
-    if told:
-        collected.remarks.append(
-            f"{side}: the workload's code changes what its whole process shares: {_listed(told)}: whoever imports it "
-            "gets that too"
+        delivery.failures.append(Failure(side, "load", reason))
+    names = [*changes.shared, *(f"{name} (replaced)" for name in changes.replaced if name not in ours)]
+    if names:
+        delivery.remarks.append(
+            f"{side}: the workload's code changes what its whole process shares: {_list_names(names)}: whoever "
+            "imports it gets that too"
         )
 
 
-def _listed(names: Sequence[str], most: int = 4) -> str:
+def _list_names(names: Sequence[str], most: int = 4) -> str:
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
 
 
-def check_structure(collected: Mapping[str, Collected], prepared: Prepared) -> None:
+def check_structure(deliveries: Mapping[str, Collected], instance: Prepared) -> None:
     """Only equal leaves can be compared.
 
     Raises:
@@ -121,13 +121,13 @@ def check_structure(collected: Mapping[str, Collected], prepared: Prepared) -> N
     """
     leaves = {
         side: set(arrays)
-        for side, delivered in collected.items()
-        for (mode, pass_, _), arrays in delivered.outputs.items()
+        for side, delivery in deliveries.items()
+        for (mode, pass_, _), arrays in delivery.outputs.items()
         if pass_ == FORWARD and mode in ("tf/eager", "jax/jit")
     }
     if len(leaves) == len(SIDES) and leaves["tf"] != leaves["jax"]:
         raise RequestError(
-            f"expected both sides of {prepared.workload.name} to return the same structure, found "
+            f"expected both sides of {instance.workload.name} to return the same structure, found "
             f"{_nest(leaves['tf'])} from TensorFlow and {_nest(leaves['jax'])} from JAX: return the same nest"
         )
 
@@ -140,47 +140,47 @@ def _nest(leaves: set[str], most: int = 12) -> str:
     return f"{{{', '.join([*sorted(leaves)[:most], *more])}}}"
 
 
-def doubles_of(pool: Pool, collected: Mapping[str, Collected], prepared: Prepared, failures: list[Failure]) -> Doubles:
-    """The float64 evidence of both sides; none where the JAX side cannot be asked.
+def doubles_of(pool: Pool, deliveries: Mapping[str, Collected], instance: Prepared, failures: list[Failure]) -> Doubles:
+    """The float64 evidence of both sides; none without a JAX side.
 
     Args:
       pool: has the sides.
-      collected: what each side delivered, by side.
-      prepared: the workload, and the arrays that it is judged on.
-      failures: gets what fails meanwhile.
+      deliveries: what each side delivered, by side.
+      instance: the workload, and the arrays that it is judged on.
+      failures: the list that failures are added to.
     """
-    if "jax" not in collected or collected["jax"].lost:
+    if "jax" not in deliveries or deliveries["jax"].lost:
         return Doubles()
     try:
-        doubles = find_doubles(pool.get("jax"), list(collected.values()), prepared)
+        doubles = find_doubles(pool.get("jax"), list(deliveries.values()), instance)
     except SideError as error:
-        collected["jax"].lost = True
+        deliveries["jax"].lost = True
         failures.append(failure_of(error))
         return Doubles()
     failures += doubles.failures
-    return replace_doubles_of_integers(doubles, collected)
+    return replace_doubles_of_integers(doubles, deliveries)
 
 
 def with_more_cases(
-    pool: Pool, collected: Mapping[str, Collected], doubles: Doubles, prepared: Prepared, failures: list[Failure]
+    pool: Pool, deliveries: Mapping[str, Collected], doubles: Doubles, instance: Prepared, failures: list[Failure]
 ) -> Doubles:
     """The float64 evidence with that of cases which the programs suggest.
 
     Args:
       pool: has the sides, the workload loaded.
-      collected: what each side delivered, by side.
+      deliveries: what each side delivered, by side.
       doubles: the float64 evidence of the drawn cases.
-      prepared: the workload, and the arrays that it is judged on.
-      failures: gets what fails meanwhile.
+      instance: the workload, and the arrays that it is judged on.
+      failures: the list that failures are added to.
     """
     try:
-        original = asked_original(OriginalModes(pool, prepared, collected.get(TF)), doubles)
-        more = further(twin_of(prepared), prepared.inputs, doubles, original)
+        original = asked_original(OriginalModes(pool, instance, deliveries.get(TF)), doubles)
+        more = further(twin_of(instance), instance.inputs, doubles, original)
     except ProgramLost as error:
         failures.append(Failure("both sides", "further cases", str(error)))
         return doubles
     except SideError as error:
-        collected[TF].lost = True
+        deliveries[TF].lost = True
         failures.append(failure_of(error))
         return doubles
     except UnreadableProgram as error:
@@ -191,20 +191,20 @@ def with_more_cases(
     )
 
 
-def with_late_steps(doubles: Doubles, prepared: Prepared, failures: list[Failure]) -> Doubles:
+def with_late_steps(doubles: Doubles, instance: Prepared, failures: list[Failure]) -> Doubles:
     """The float64 evidence with that of training runs that start where decisions of the step turn.
 
     Args:
       doubles: the float64 evidence of the ordinary training run.
-      prepared: the workload, and the arrays that it is judged on.
-      failures: gets what fails meanwhile.
+      instance: the workload, and the arrays that it is judged on.
+      failures: the list that failures are added to.
     """
-    training = prepared.workload.training
+    training = instance.workload.training
     programs = {side: program for (side, pass_), program in doubles.programs.items() if pass_ == STEP}
     if training is None:
         return doubles
     try:
-        late = late_steps(twin_of(prepared), programs, training.steps)
+        late = late_steps(twin_of(instance), programs, training.steps)
     except ProgramLost as error:
         failures.append(Failure("both sides", "far training steps", str(error)))
         return doubles

@@ -33,7 +33,7 @@ from compare.prove.open_regions import Arguments
 from compare.prove.oracle import Doubles, promoted
 from compare.prove.region_calls import FINE, RegionCalls
 from compare.prove.running import arguments, running
-from compare.prove.shared_parameters import Slots, paired, without_pairs
+from compare.prove.shared_parameters import Slots, pair_slots, without_pairs
 from compare.prove.split_programs import Split, SplitPrograms, split_on_cases
 from compare.prove.step_states import GuidedRun
 from compare.prove.subjects import subjects
@@ -68,30 +68,30 @@ class RegionJudge:
     doubles: Doubles
     dtype: str
 
-    def explain(self, runs: Collection[tuple[str, str]], held: Leaves) -> dict[tuple[str, str], Amplified]:
+    def explain(self, runs: Collection[tuple[str, str]], leaves: Leaves) -> dict[tuple[str, str], Amplified]:
         """By pass and case, the runs whose regions hold.
 
         Args:
           runs: pass and case of each that fails in float32 alone.
-          held: every leaf that was held against a bound.
+          leaves: every leaf that was held against a bound.
         """
-        explained: dict[tuple[str, str], Amplified] = {}
+        explanations: dict[tuple[str, str], Amplified] = {}
         for pass_ in sorted({pass_ for pass_, _ in runs}):
             failing = sorted(case for ran, case in runs if ran == pass_)
             # What cannot be split, or run, stays a failure.
             with contextlib.suppress(PromotionError, UnreadableProgram):
-                explained |= {(pass_, case): one for case, one in self._explain(pass_, failing, held)}
-        return explained
+                explanations |= {(pass_, case): one for case, one in self._explain(pass_, failing, leaves)}
+        return explanations
 
-    def _explain(self, pass_: str, failing: Sequence[str], held: Leaves) -> Iterator[tuple[str, Amplified]]:
-        known = [self.collected[side].programs.get((pass_, FLOAT32)) for side in SIDES if side in self.collected]
-        programs = [program for program in known if program is not None]
+    def _explain(self, pass_: str, failing: Sequence[str], leaves: Leaves) -> Iterator[tuple[str, Amplified]]:
+        candidates = [self.collected[side].programs.get((pass_, FLOAT32)) for side in SIDES if side in self.collected]
+        programs = [program for program in candidates if program is not None]
         if len(programs) < len(SIDES):
             return
         if pass_ != STEP:
             yield from self._explain_cases(pass_, Pair(*programs), failing)
         elif failing == [TRAJECTORY] and self.doubles.guide:
-            yield from self._explain_training(Pair(*programs), held)
+            yield from self._explain_training(Pair(*programs), leaves)
 
     def _explain_cases(
         self, pass_: str, programs: Pair[Program], failing: Sequence[str]
@@ -100,40 +100,40 @@ class RegionJudge:
             programs.map(lambda program, case=case: arguments(program, self.twin, self.twin.cases[case]))
             for case in failing
         ]
-        judged = self._judge(pass_, split_on_cases(self.prepared, programs), calls)
-        if judged is None:
+        judgement = self._judge(pass_, split_on_cases(self.prepared, programs), calls)
+        if judgement is None:
             return
-        regions, fine = judged
+        regions, fine = judgement
         original = running(programs.left, self.twin)
         says = messages.amplification(regions.regions, regions.count_open, len(calls))
         for case, call, is_fine in zip(failing, calls, fine, strict=True):
             if is_fine:
                 yield case, Amplified(measure_spread(original, call.left, self._unit), says)
 
-    def _explain_training(self, programs: Pair[Program], held: Leaves) -> Iterator[tuple[str, Amplified]]:
-        failing = _failing_steps(held)
+    def _explain_training(self, programs: Pair[Program], leaves: Leaves) -> Iterator[tuple[str, Amplified]]:
+        failing = _failing_steps(leaves)
         early = [step for step in failing if step <= LAST_STATE] or failing[:1]
-        states = sorted({early[round(at)] for at in np.linspace(0, len(early) - 1, MOST_STATES)})
-        guided = GuidedRun(self.twin, self.doubles.guide)
+        states = sorted({early[round(position)] for position in np.linspace(0, len(early) - 1, MOST_STATES)})
+        guided_run = GuidedRun(self.twin, self.doubles.guide)
         # With the constants of the programs that are judged: those of a native float64 step have other roundings.
-        recorded = programs.map(lambda program: guided.record(promoted(program), states))
-        exact = [recorded.map(lambda side, step=step: [*side[step].values()]) for step in states]
+        records = programs.map(lambda program: guided_run.record(promoted(program), states))
+        exact = [records.map(lambda side, step=step: [*side[step].values()]) for step in states]
         calls = [
             Pair(*(_narrow(program, side) for program, side in zip(programs, call, strict=True))) for call in exact
         ]
         slots = _pair_states(programs, calls)
         split = Pair(*subjects(programs.left, programs.right, slots=slots))
         own = {name for side in slots for name in side.results if name.startswith("state ")}
-        shared = set(slots[0].results) & set(slots[1].results)
-        judged = self._judge(STEP, SplitPrograms(split, calls, own - shared), calls)
-        if judged is None or not all(judged[1]):
+        common = set(slots[0].results) & set(slots[1].results)
+        judgement = self._judge(STEP, SplitPrograms(split, calls, own - common), calls)
+        if judgement is None or not all(judgement[1]):
             return
-        regions = judged[0]
+        regions = judgement[0]
         if regions.opened is not None and not regions_hold_exactly(regions.opened, calls, exact):
             return
         run = running(programs.left, self.twin)
-        moved = (guided.train(run, seed, self._unit) for seed in range(SAMPLES))
-        spread = measure_distances(guided.train(run), moved)
+        samples = (guided_run.train(run, seed, self._unit) for seed in range(SAMPLES))
+        spread = measure_distances(guided_run.train(run), samples)
         yield TRAJECTORY, Amplified(spread, messages.amplification(regions.regions, regions.count_open, len(calls)))
 
     def _judge(
@@ -159,12 +159,12 @@ class RegionJudge:
         return UNIT_ROUNDOFF[self.dtype]
 
 
-def _failing_steps(held: Leaves) -> list[int]:
+def _failing_steps(leaves: Leaves) -> list[int]:
     """Numbers of the steps of the guided run in which a leaf fails, from 1."""
-    leaves = [leaf for leaf in held["training"] if leaf.place.case == TRAJECTORY and leaf.verdict == FAIL]
-    kept = {known.step for leaf in leaves if (known := kept_as(leaf.place.leaf)) is not None}
-    losses = {leaf.far.index[0] + 1 for leaf in leaves if leaf.place.leaf == LOSS and leaf.far.index}
-    return sorted(kept | losses)
+    failing = [leaf for leaf in leaves["training"] if leaf.place.case == TRAJECTORY and leaf.verdict == FAIL]
+    steps = {checkpoint.step for leaf in failing if (checkpoint := kept_as(leaf.place.leaf)) is not None}
+    losses = {leaf.far.index[0] + 1 for leaf in failing if leaf.place.leaf == LOSS and leaf.far.index}
+    return sorted(steps | losses)
 
 
 def _narrow(program: Program, exact: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -174,7 +174,7 @@ def _narrow(program: Program, exact: Sequence[np.ndarray]) -> list[np.ndarray]:
 
 def _pair_states(programs: Pair[Program], calls: Sequence[Arguments]) -> list[Slots]:
     """Names of what both take, those of states shared only where they hold the same values after some steps."""
-    slots = paired(list(programs))
+    slots = pair_slots(list(programs))
     states = {name for name in slots[0].parameters if name.startswith("state ")} & set(slots[1].parameters)
     places = [(name, *(side.parameters.index(name) for side in slots)) for name in states]
     differing = {

@@ -27,7 +27,7 @@ from workloads._framework import Compiled, Optimized, Program
 from workloads._spec import Arrays
 
 TENSORFLOW, DOUBLE = "tf@tf", "tf in float64"
-"""What results are held against; the second where they are not the first's, which may be inexact itself."""
+"""What results are compared with; the second where they differ from the first, which may be inexact itself."""
 
 AGREEMENT = 1e-3
 """Far beyond what another order of float32 operations explains, far below what another program computes."""
@@ -56,58 +56,62 @@ class Cells:
     lost: Sequence[SideError] = ()
 
 
-def compile_cells(sides: Mapping[str, Side], collected: Mapping[str, Collected], case: str) -> Cells:
+def compile_cells(sides: Mapping[str, Side], deliveries: Mapping[str, Collected], case: str) -> Cells:
     """Compile each program on each side, run it, and profile it.
 
     Args:
-      sides: the workers by side, those that can be asked.
-      collected: what each side delivered, by side.
+      sides: by side, its worker, if it is alive.
+      deliveries: what each side delivered, by side.
       case: the case whose arrays the programs run on.
     """
-    described: dict[str, program_parts.Compiled] = {}
+    descriptions: dict[str, program_parts.Compiled] = {}
     modules: dict[str, CompiledProgram] = {}
     outputs: dict[str, Arrays] = {}
-    lost: dict[str, SideError] = {}
-    for known in _modes.CELLS:
-        cell, frontend, compiler = str(known), known.frontend, known.compiler
-        program = collected[frontend].portable if frontend in collected else None
-        if compiler not in sides or compiler in lost:
-            reason = lost[compiler].reason if compiler in lost else f"the {compiler} side is missing"
-            described[cell] = program_parts.Compiled(reason=reason)
+    losses: dict[str, SideError] = {}
+    for pairing in _modes.CELLS:
+        cell, frontend, compiler = str(pairing), pairing.frontend, pairing.compiler
+        program = deliveries[frontend].portable if frontend in deliveries else None
+        if compiler not in sides or compiler in losses:
+            reason = losses[compiler].reason if compiler in losses else f"the {compiler} side is missing"
+            descriptions[cell] = program_parts.Compiled(reason=reason)
         elif program is None:
-            described[cell] = program_parts.Compiled(reason=f"the {frontend} side gave no program")
+            descriptions[cell] = program_parts.Compiled(reason=f"the {frontend} side gave no program")
         else:
             try:
-                built = requests.compile_program(sides[compiler], program)
-                outputs[cell] = requests.execute(sides[compiler], built.handle, case)
-                made = requests.optimized(sides[compiler], built.handle)
-                modules[cell] = CompiledProgram(_module(cell, made, program), made.temp_bytes)
-                described[cell] = _typed(_described(sides[compiler], built, made, modules[cell]), program, made)
+                executable = requests.compile_program(sides[compiler], program)
+                outputs[cell] = requests.execute(sides[compiler], executable.handle, case)
+                optimized_module = requests.optimized(sides[compiler], executable.handle)
+                modules[cell] = CompiledProgram(_module(cell, optimized_module, program), optimized_module.temp_bytes)
+                descriptions[cell] = _with_types(
+                    _describe(sides[compiler], executable, optimized_module, modules[cell]), program, optimized_module
+                )
             except SideError as error:
-                described[cell] = program_parts.Compiled(reason=error.reason)
+                descriptions[cell] = program_parts.Compiled(reason=error.reason)
                 if error.lost:
-                    lost[compiler] = error
-    described |= _held(described, outputs, outputs.get("tf@tf", {}), TENSORFLOW)
-    doubted = {cell: outputs[cell] for cell in outputs if not _agrees(described[cell])}
-    if doubted:
-        left = {side: sides[side] for side in sides if side not in lost}
+                    losses[compiler] = error
+    descriptions |= _with_errors(descriptions, outputs, outputs.get("tf@tf", {}), TENSORFLOW)
+    doubtful = {cell: outputs[cell] for cell in outputs if not _agrees(descriptions[cell])}
+    if doubtful:
+        alive = {side: sides[side] for side in sides if side not in losses}
         try:
-            exact = exact_results(left, collected, case)
+            exact = exact_results(alive, deliveries, case)
         except SideError as error:
-            lost[error.side], exact = error, {}
-        held = _held(described, doubted, exact, DOUBLE)
-        described |= {cell: compiled for cell, compiled in held.items() if exact and _agrees(compiled)}
-    return Cells(described, modules, list(lost.values()))
+            losses[error.side], exact = error, {}
+        exact_cells = _with_errors(descriptions, doubtful, exact, DOUBLE)
+        descriptions |= {cell: compiled for cell, compiled in exact_cells.items() if exact and _agrees(compiled)}
+    return Cells(descriptions, modules, list(losses.values()))
 
 
-def _held(
-    described: Mapping[str, program_parts.Compiled], outputs: Mapping[str, Arrays], expected: Arrays, name: str
+def _with_errors(
+    descriptions: Mapping[str, program_parts.Compiled], outputs: Mapping[str, Arrays], expected: Arrays, name: str
 ) -> dict[str, program_parts.Compiled]:
     """Cells with how far their results are from expected ones."""
-    by_cell = {cell: errors(outputs[cell], expected, _narrow(described[cell])) for cell in outputs}
+    by_cell = {cell: errors(outputs[cell], expected, _narrow(descriptions[cell])) for cell in outputs}
     return {
-        cell: replace(described[cell], error=max(told, default=None), usual_error=usual(told), held_against=name)
-        for cell, told in by_cell.items()
+        cell: replace(
+            descriptions[cell], error=max(cell_errors, default=None), usual_error=usual(cell_errors), held_against=name
+        )
+        for cell, cell_errors in by_cell.items()
     }
 
 
@@ -134,9 +138,11 @@ def agrees(error: float, usual_error: float | None) -> bool:
     return error <= TIPPED and usual_error is not None and usual_error <= AGREEMENT
 
 
-def _described(side: Side, built: Compiled, made: Optimized, cell: CompiledProgram) -> program_parts.Compiled:
-    summary = compiled.describe(made.module, made.temp_bytes, cell.subject.sources)
-    counted = program_parts.Compiled(
+def _describe(
+    side: Side, executable: Compiled, optimized_module: Optimized, cell: CompiledProgram
+) -> program_parts.Compiled:
+    summary = compiled.describe(optimized_module.module, optimized_module.temp_bytes, cell.subject.sources)
+    counts = program_parts.Compiled(
         instructions=summary.instructions,
         fusions=summary.fusions,
         kernels=summary.kernels,
@@ -149,55 +155,55 @@ def _described(side: Side, built: Compiled, made: Optimized, cell: CompiledProgr
         converts=tuple(program_parts.Convert(**vars(convert)) for convert in summary.converts),
         aliases=tuple(program_parts.Alias(**vars(alias)) for alias in summary.aliases),
         temp_bytes=summary.temp_bytes,
-        executable_bytes=made.executable_bytes,
-        compile_s=built.compile_s,
+        executable_bytes=optimized_module.executable_bytes,
+        compile_s=executable.compile_s,
     )
-    return _with_times(counted, side, built, cell.subject)
+    return _with_times(counts, side, executable, cell.subject)
 
 
-def _typed(described: program_parts.Compiled, program: Program, made: Optimized) -> program_parts.Compiled:
+def _with_types(cell: program_parts.Compiled, program: Program, optimized_module: Optimized) -> program_parts.Compiled:
     """The cell with the types that it computes in, where the program asks for a narrow float."""
     try:
         asks = asked_types(program.artifact)
     except UnreadableProgram:  # by this process's XLA: the other side's took it
-        return described
+        return cell
     if not NARROW.keys() & asks.keys():
-        return described
-    return replace(described, asks=asks, computes=arithmetic_types(made.module).computes)
+        return cell
+    return replace(cell, asks=asks, computes=arithmetic_types(optimized_module.module).computes)
 
 
-def _module(cell: str, made: Optimized, program: Program) -> Subject:
+def _module(cell: str, optimized_module: Optimized, program: Program) -> Subject:
     try:
-        written = subject(cell, program)
+        source = subject(cell, program)
     except UnreadableProgram:
         # The other side's XLA may take a program that this process's does not: only its lines are missing then.
-        return Subject(cell, made.module, sources=program.sources)
-    return kernel_times.compiled_subject(cell, made.module, written)
+        return Subject(cell, optimized_module.module, sources=program.sources)
+    return kernel_times.compiled_subject(cell, optimized_module.module, source)
 
 
 def _with_times(
-    counted: program_parts.Compiled, side: Side, built: Compiled, module: Subject
+    cell: program_parts.Compiled, side: Side, executable: Compiled, module: Subject
 ) -> program_parts.Compiled:
-    """The cell with where its time goes, kernel by kernel and line by line; or why that is not known."""
+    """The cell with its time by kernel and by line, or with the reason why it has none."""
     try:
         schedule = Schedule(module.hlo)
-        profile = kernel_times.profile([schedule.name_runs(call) for call in requests.profile(side, built.handle)])
+        profile = kernel_times.profile([schedule.name_runs(call) for call in requests.profile(side, executable.handle)])
     except SideError as error:
         if error.lost:
             raise
-        return replace(counted, times_reason=error.reason)
-    located = kernel_times.locate(profile.times, module)
+        return replace(cell, times_reason=error.reason)
+    kernels = kernel_times.locate(profile.times, module)
     return replace(
-        counted,
-        times=kernel_parts.times(located),
-        lines=kernel_parts.lines(located),
-        small_runs=kernel_parts.small_runs(profile, located),
+        cell,
+        times=kernel_parts.times(kernels),
+        lines=kernel_parts.lines(kernels),
+        small_runs=kernel_parts.small_runs(profile, kernels),
     )
 
 
 def _narrow(cell: program_parts.Compiled) -> str:
     """The least precise float that a cell's program asks for, float32 where it asks for no narrow one."""
-    return next((NARROW[asked] for asked in NARROW if asked in cell.asks), "float32")
+    return next((NARROW[dtype] for dtype in NARROW if dtype in cell.asks), "float32")
 
 
 def _noise(expected: Arrays, dtype: str) -> dict[str, float]:
@@ -222,17 +228,17 @@ def errors(actual: Arrays, expected: Arrays, dtype: str = "float32") -> list[flo
       dtype: the least precise float that either computes in.
     """
     noise = _noise(expected, dtype)
-    told = []
+    distances = []
     for name in sorted(actual.keys() & expected.keys()):
         if actual[name].shape != expected[name].shape:
             return [float("inf")]
         scale = measure.scale_of(expected[name], 0.0)
         error = measure.distance(actual[name], expected[name], scale).error
-        told.append(0.0 if error * scale <= noise.get(name, -1.0) else error)
-    return told
+        distances.append(0.0 if error * scale <= noise.get(name, -1.0) else error)
+    return distances
 
 
 def usual(errors: Sequence[float]) -> float | None:
     """The largest error but for the half that may be moved by what tipped over; of few results, the largest of all."""
-    spared = int(len(errors) * TIPPED_PART) if len(errors) >= MANY else 0
-    return sorted(errors)[-1 - spared] if errors else None
+    spare = int(len(errors) * TIPPED_PART) if len(errors) >= MANY else 0
+    return sorted(errors)[-1 - spare] if errors else None

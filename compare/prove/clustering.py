@@ -21,7 +21,7 @@ from compare.hlo.dumps import stages
 from compare.hlo.dumps.directory import DumpedModule, modules
 from compare.inputs.at_size import Prepared
 from compare.progress import Reporter
-from compare.prove.collect import chosen_pass
+from compare.prove.collect import choose_pass
 from compare.record.clustering_part import Cluster, ClusteredGraph, Clustering, OneProgram
 from compare.sides import requests
 from compare.sides._side import Side, SideError
@@ -64,7 +64,7 @@ def examine(asked: Asked, scratch: Path, reporter: Reporter) -> Clustering:
     Args:
       asked: what is looked at.
       scratch: a folder for graphs and logs.
-      reporter: told of every step.
+      reporter: shows every step.
 
     Raises:
       RequestError: the workload has no such pass.
@@ -83,7 +83,7 @@ def examine(asked: Asked, scratch: Path, reporter: Reporter) -> Clustering:
         reporter.step("autoclustering")
         side = workers.get(TF)
         passes = requests.load(side, asked.prepared.loading)
-        pass_ = chosen_pass(passes, asked.pass_, asked.title)
+        pass_ = choose_pass(passes, asked.pass_, asked.title)
         before = len(_log(side))
         ran = requests.clustered(side, pass_)
         log = read_log(_log(side)[before:].splitlines())

@@ -1,4 +1,4 @@
-"""Everything that one side can say of one workload on its own."""
+"""Everything that one side delivers of one workload on its own."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ NATIVE_MODES = {"tf": ("eager", "graph"), "jax": ("jit",)}
 NATIVE_TRAINING_MODE = {"tf": "graph", "jax": "jit"}
 """The mode that trains it: a compiled one, since many steps are taken."""
 UNTRAINED = ("jax", "eager")
-"""Nobody trains so, and 50 steps of a model take minutes: the gradients gate judges what a step would repeat."""
+"""This mode is not trained: 50 steps take minutes, users do not train in it, and the gradients gate judges a step."""
 
 Result = TypeVar("Result")
 
 
 @dataclass
 class Collected:
-    """What one side delivered, and what it did not. Filled request by request: a lost worker loses only the rest."""
+    """What one side delivered, and why the rest is missing. Filled request by request: a lost worker loses the rest."""
 
     side: str
     modes: requests.Modes = field(default_factory=dict)
     chosen: str = ""
-    """The pass that was asked for; empty where none was."""
+    """The pass that the user chose; empty where none was chosen."""
     compiler_options: Mapping[str, Any] = field(default_factory=dict)
     """Those that mode `tuned` runs with; empty where the twin declares none."""
     outputs: dict[tuple[str, str, str], Arrays] = field(default_factory=dict)
@@ -73,9 +73,9 @@ class Collected:
     """pass -> why the twin could not be built in float64."""
     failures: list[Failure] = field(default_factory=list)
     refusals: list[Failure] = field(default_factory=list)
-    """What the side says that this workload has not: no failure, but a reason where the original lacks it."""
+    """What this workload does not have, by the side's word: no failure, but a reason where the original lacks it."""
     remarks: list[str] = field(default_factory=list)
-    """What a reader has to know of how the side came to all that."""
+    """What a reader has to know about how the side computed this."""
     lost: bool = False
 
     @property
@@ -90,164 +90,164 @@ class Collected:
         return [mode for mode in self.modes.get(self.main_pass, ()) if f"{self.side}/{mode}" not in alike]
 
     def without_program(self, pass_: str) -> str:
-        """Why the side has no program of a pass as it is written."""
+        """Why the side has no float32 program of a pass."""
         missing = (failure for failure in (*self.refusals, *self.failures) if failure.of_pass == pass_)
         return next((failure.reason for failure in missing if failure.doing.startswith("program")), "nobody asked")
 
-    def refused(self, pass_: str) -> str:
-        """Why the side has nothing of a pass; empty where it has it, or failed at it."""
+    def explain_refusal(self, pass_: str) -> str:
+        """Why the side has no results of a pass; empty where it has some, or failed to compute them."""
         if not self.modes:
             return ""
         if pass_ not in self.modes:
             return NO_FLOAT_INPUT
-        failed = any(failure.of_pass == pass_ for failure in self.failures)
-        if failed or any(ran == pass_ for _, ran, _ in self.outputs):
+        has_failed = any(failure.of_pass == pass_ for failure in self.failures)
+        if has_failed or any(ran == pass_ for _, ran, _ in self.outputs):
             return ""
         return next((refusal.reason for refusal in self.refusals if refusal.of_pass == pass_), "")
 
 
 def collect_evidence(
     side: Side,
-    prepared: Prepared,
+    instance: Prepared,
     reporter: Reporter,
-    wanted: Collection[Mode] = (),
+    selection: Collection[Mode] = (),
     passes: Collection[str] = PASSES,
 ) -> Collected:
-    """Ask a side for all that parity needs. Never raises for what the side fails at.
+    """Ask a side for all that parity needs. A failure of the side is noted, not raised.
 
     Args:
-      side: who is asked.
-      prepared: the workload, and the arrays that it is judged on.
-      reporter: told of every step.
-      wanted: the modes to run; empty takes all. The reference and the port itself always run.
-      passes: those that are run, of the ones that the workload has.
+      side: the side to ask.
+      instance: the workload, and the arrays that it is judged on.
+      reporter: shows every step.
+      selection: the modes to run; empty takes all. The reference and the port itself always run.
+      passes: the passes to run, if the workload has them.
 
     Raises:
       BadTarget: the function that was named does not exist.
-      RequestError: the workload has no such pass as it is to be compiled and timed on.
+      RequestError: the workload does not have the pass that is to be compiled and timed.
     """
-    collected = Collected(side.name, chosen=prepared.loading.main_pass)
+    delivery = Collected(side.name, chosen=instance.loading.main_pass)
 
     def ask() -> None:
-        loaded = requests.load_twin(side, prepared.loading)
-        chosen_pass(loaded.modes, prepared.loading.main_pass, prepared.title)
-        chosen = chosen_modes(side.name, loaded.modes, wanted)
-        collected.modes = {pass_: modes for pass_, modes in chosen.items() if pass_ in (*passes, UNROLLED)}
-        collected.compiler_options = loaded.compiler_options
-        _collect_outputs(side, prepared, collected, reporter)
-        _collect_doubles(side, prepared, collected, reporter)
-        _collect_trajectories(side, prepared, collected, reporter)
+        twin = requests.load_twin(side, instance.loading)
+        choose_pass(twin.modes, instance.loading.main_pass, instance.title)
+        modes_by_pass = choose_modes(side.name, twin.modes, selection)
+        delivery.modes = {pass_: modes for pass_, modes in modes_by_pass.items() if pass_ in (*passes, UNROLLED)}
+        delivery.compiler_options = twin.compiler_options
+        _collect_outputs(side, instance, delivery, reporter)
+        _collect_doubles(side, instance, delivery, reporter)
+        _collect_trajectories(side, instance, delivery, reporter)
 
-    survive(collected, ask)
-    return collected
+    survive(delivery, ask)
+    return delivery
 
 
-def chosen_pass(passes: Collection[str], asked: str | None, title: str) -> str:
-    """The pass that is looked at: the one that was asked for, or else the training step or the forward pass.
+def choose_pass(passes: Collection[str], choice: str | None, title: str) -> str:
+    """The pass to look at: the chosen one, or else the training step or the forward pass.
 
     Args:
-      passes: those that the workload has.
-      asked: one of PASSES; None or empty where nobody has chosen.
+      passes: the passes of the workload.
+      choice: one of PASSES; None or empty for the default.
       title: the workload as messages call it.
 
     Raises:
       RequestError: the workload has no such pass.
     """
-    wanted = asked or default_pass(passes)
-    if wanted not in passes:
-        raise RequestError(f"expected a pass of {title} ({', '.join(passes)}), found {wanted!r}: choose another --pass")
-    return wanted
+    pass_ = choice or default_pass(passes)
+    if pass_ not in passes:
+        raise RequestError(f"expected a pass of {title} ({', '.join(passes)}), found {pass_!r}: choose another --pass")
+    return pass_
 
 
-def chosen_modes(side: str, modes: requests.Modes, wanted: Collection[Mode]) -> requests.Modes:
-    """By pass, the modes of a side that are run: those wanted, and always the reference and the port.
+def choose_modes(side: str, modes: requests.Modes, selection: Collection[Mode]) -> requests.Modes:
+    """By pass, the modes of a side to run: the selected ones, and always the reference and the port.
 
     Args:
-      side: whose they are.
-      modes: that it has, by pass.
-      wanted: by who asks; empty takes all but ON_REQUEST.
+      side: the side.
+      modes: its modes, by pass.
+      selection: the selected modes; empty takes all but ON_REQUEST.
     """
 
     def is_chosen(mode: Mode) -> bool:
-        return mode in (*wanted, _modes.TF_EAGER, _modes.PORT) if wanted else mode not in _modes.ON_REQUEST
+        return mode in (*selection, _modes.TF_EAGER, _modes.PORT) if selection else mode not in _modes.ON_REQUEST
 
     return {pass_: [name for name in names if is_chosen(Mode(side, name))] for pass_, names in modes.items()}
 
 
-def survive(collected: Collected, ask: Callable[[], None]) -> None:
-    """Ask, and note what fails; a function that does not exist is no failure of the side."""
+def survive(delivery: Collected, ask: Callable[[], None]) -> None:
+    """Ask, and note what fails; a function that does not exist is the user's mistake, and raises."""
     try:
         ask()
     except BadTarget:
         raise
     except SideError as error:
-        collected.failures.append(failure_of(error))
-        collected.lost = error.lost
+        delivery.failures.append(failure_of(error))
+        delivery.lost = error.lost
 
 
-def attempt(collected: Collected, ask: Callable[[], Result]) -> Result | None:
+def attempt(delivery: Collected, ask: Callable[[], Result]) -> Result | None:
     """A reply, or None with the reason noted. A lost worker is not survived here."""
     try:
         return ask()
     except SideError as error:
         if error.lost:
             raise
-        kept = collected.refusals if isinstance(error, Unavailable) else collected.failures
-        kept.append(failure_of(error))
+        failures = delivery.refusals if isinstance(error, Unavailable) else delivery.failures
+        failures.append(failure_of(error))
         return None
 
 
-def collect_mode(side: Side, mode: str, prepared: Prepared, collected: Collected, reporter: Reporter) -> None:
-    """Ask a side for all that parity needs of one mode more, which it was offered.
+def collect_mode(side: Side, mode: str, instance: Prepared, delivery: Collected, reporter: Reporter) -> None:
+    """Ask a side for all that parity needs of one more mode, which it was offered.
 
     Args:
-      side: who is asked.
+      side: the side to ask.
       mode: the name of the mode.
-      prepared: the workload, and the arrays that it is judged on.
-      collected: gets what the side delivers.
-      reporter: told of every step.
+      instance: the workload, and the arrays that it is judged on.
+      delivery: the delivery to fill.
+      reporter: shows every step.
     """
     for pass_ in (FORWARD, GRADIENTS):
-        if pass_ in collected.modes:
+        if pass_ in delivery.modes:
             reporter.step(f"{side.name}/{mode} {pass_}")
-            _collect_cases(side, mode, pass_, prepared, collected)
-    if prepared.workload.training is not None and STEP in collected.modes:
-        _collect_trajectory(side, mode, prepared.workload.training.compared, collected, reporter)
+            _collect_cases(side, mode, pass_, instance, delivery)
+    if instance.workload.training is not None and STEP in delivery.modes:
+        _collect_trajectory(side, mode, instance.workload.training.compared, delivery, reporter)
 
 
-def _collect_outputs(side: Side, prepared: Prepared, collected: Collected, reporter: Reporter) -> None:
+def _collect_outputs(side: Side, instance: Prepared, delivery: Collected, reporter: Reporter) -> None:
     for pass_ in (FORWARD, GRADIENTS):
-        for mode in collected.modes.get(pass_, ()):
+        for mode in delivery.modes.get(pass_, ()):
             reporter.step(f"{side.name}/{mode} {pass_}")
-            _collect_cases(side, mode, pass_, prepared, collected)
+            _collect_cases(side, mode, pass_, instance, delivery)
 
 
-def _collect_cases(side: Side, mode: str, pass_: str, prepared: Prepared, collected: Collected) -> None:
-    for case in prepared.loading.cases:
-        arrays = attempt(collected, lambda c=case: requests.outputs(side, mode, pass_, c, FLOAT32))
+def _collect_cases(side: Side, mode: str, pass_: str, instance: Prepared, delivery: Collected) -> None:
+    for case in instance.loading.cases:
+        arrays = attempt(delivery, lambda c=case: requests.outputs(side, mode, pass_, c, FLOAT32))
         if arrays is not None:
-            collected.outputs[f"{side.name}/{mode}", pass_, case] = arrays
+            delivery.outputs[f"{side.name}/{mode}", pass_, case] = arrays
         elif f"{side.name}/{mode}" != TF_REFERENCE or not case.startswith(KINKS):
-            break  # the reference is asked for every case of kinks: those that it refuses are left out
+            break  # the reference tries every case of kinks: those that it refuses are left out
 
 
-def _collect_doubles(side: Side, prepared: Prepared, collected: Collected, reporter: Reporter) -> None:
+def _collect_doubles(side: Side, instance: Prepared, delivery: Collected, reporter: Reporter) -> None:
     for pass_ in (FORWARD, GRADIENTS):
-        if pass_ not in collected.modes:
+        if pass_ not in delivery.modes:
             continue
         reporter.step(f"{side.name} float64 {pass_}")
         try:
-            _collect_double_cases(side, pass_, prepared, collected)
-            collected.programs[pass_, FLOAT64] = _double_program(side, pass_)
+            _collect_double_cases(side, pass_, instance, delivery)
+            delivery.programs[pass_, FLOAT64] = _double_program(side, pass_)
         except SideError as error:
             # Not a failure: a side that cannot be rebuilt in float64 has a promoted program instead.
             if error.lost:
                 raise
-            collected.not_double[pass_] = error.reason
-        _collect_written(side, pass_, collected)
+            delivery.not_double[pass_] = error.reason
+        _collect_written(side, pass_, delivery)
 
 
-def _collect_double_cases(side: Side, pass_: str, prepared: Prepared, collected: Collected) -> None:
+def _collect_double_cases(side: Side, pass_: str, instance: Prepared, delivery: Collected) -> None:
     """The float64 results of a pass, in the first mode that has them.
 
     Raises:
@@ -256,8 +256,8 @@ def _collect_double_cases(side: Side, pass_: str, prepared: Prepared, collected:
     first: SideError | None = None
     for mode in NATIVE_MODES[side.name]:
         try:
-            for case in prepared.loading.cases:
-                collected.doubles[pass_, case] = requests.outputs(side, mode, pass_, case, FLOAT64)
+            for case in instance.loading.cases:
+                delivery.doubles[pass_, case] = requests.outputs(side, mode, pass_, case, FLOAT64)
         except SideError as error:
             if error.lost:
                 raise
@@ -283,58 +283,58 @@ def _double_program(side: Side, pass_: str) -> Program:
     return program
 
 
-def _collect_written(side: Side, pass_: str, collected: Collected) -> None:
-    """The program of a pass as the twin is written: what is promoted, and for the main pass what is compiled."""
-    program = attempt(collected, lambda: requests.program(side, pass_, FLOAT32))
+def _collect_written(side: Side, pass_: str, delivery: Collected) -> None:
+    """The float32 program of a pass, which is promoted, and compiled if it is the main pass."""
+    program = attempt(delivery, lambda: requests.program(side, pass_, FLOAT32))
     if program is not None:
-        collected.programs[pass_, FLOAT32] = program
+        delivery.programs[pass_, FLOAT32] = program
 
 
-def _collect_trajectories(side: Side, prepared: Prepared, collected: Collected, reporter: Reporter) -> None:
-    training = prepared.workload.training
-    if training is None or STEP not in collected.modes:
+def _collect_trajectories(side: Side, instance: Prepared, delivery: Collected, reporter: Reporter) -> None:
+    training = instance.workload.training
+    if training is None or STEP not in delivery.modes:
         return
     # First: a variable that the twin does not hand over is not put back after training, and belongs to the program.
     reporter.step(f"{side.name} program {STEP}")
-    _collect_written(side, STEP, collected)
-    for mode in collected.modes[STEP]:
+    _collect_written(side, STEP, delivery)
+    for mode in delivery.modes[STEP]:
         if (side.name, mode) != UNTRAINED:
-            _collect_trajectory(side, mode, training.compared, collected, reporter)
-    _collect_double_training(side, training.compared, collected, reporter)
+            _collect_trajectory(side, mode, training.compared, delivery, reporter)
+    _collect_double_training(side, training.compared, delivery, reporter)
 
 
 def _collect_trajectory(
-    side: Side, mode: str, compared: Sequence[int], collected: Collected, reporter: Reporter
+    side: Side, mode: str, checkpoints: Sequence[int], delivery: Collected, reporter: Reporter
 ) -> None:
     reporter.step(f"{side.name}/{mode} training")
-    arrays = attempt(collected, lambda: requests.trajectory(side, mode, FLOAT32, compared))
+    arrays = attempt(delivery, lambda: requests.trajectory(side, mode, FLOAT32, checkpoints))
     if arrays is not None:
-        collected.trajectories[f"{side.name}/{mode}", FLOAT32] = arrays
+        delivery.trajectories[f"{side.name}/{mode}", FLOAT32] = arrays
 
 
-def _collect_double_training(side: Side, compared: Sequence[int], collected: Collected, reporter: Reporter) -> None:
+def _collect_double_training(side: Side, checkpoints: Sequence[int], delivery: Collected, reporter: Reporter) -> None:
     mode = NATIVE_TRAINING_MODE[side.name]
     reporter.step(f"{side.name}/{mode} training float64")
     try:
         program = _double_program(side, STEP)
-        arrays = requests.trajectory(side, mode, FLOAT64, compared)
-        collected.programs[STEP, FLOAT64] = program
+        arrays = requests.trajectory(side, mode, FLOAT64, checkpoints)
+        delivery.programs[STEP, FLOAT64] = program
     except SideError as error:
         # As with any pass: what cannot be rebuilt in float64 has a promoted program instead.
         if error.lost:
             raise
-        collected.not_double[STEP] = error.reason
+        delivery.not_double[STEP] = error.reason
         return
     narrow = [name for name, array in arrays.items() if array.dtype.kind == "f" and array.dtype != FLOAT64]
     if narrow:
-        collected.not_double[STEP] = f"{narrow[0]} stays {arrays[narrow[0]].dtype} when the twin is built in float64"
+        delivery.not_double[STEP] = f"{narrow[0]} stays {arrays[narrow[0]].dtype} when the twin is built in float64"
     else:
-        collected.trajectories[f"{side.name}/{mode}", FLOAT64] = arrays
+        delivery.trajectories[f"{side.name}/{mode}", FLOAT64] = arrays
 
 
-def steps_of(prepared: Prepared) -> int:
+def steps_of(instance: Prepared) -> int:
     """How many steps the progress of one side's collection has, roughly."""
-    return 28 if prepared.workload.training else 18
+    return 28 if instance.workload.training else 18
 
 
 def unique(failures: Iterable[Failure]) -> tuple[Failure, ...]:

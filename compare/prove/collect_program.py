@@ -23,52 +23,52 @@ from workloads._modes import TF_AUTOCLUSTER, TF_GRAPH
 GRAPH, AUTOCLUSTER = str(TF_GRAPH), str(TF_AUTOCLUSTER)
 
 
-def collect_program(side: Side, prepared: Prepared, collected: Collected, reporter: Reporter, reload: bool) -> None:
+def collect_program(side: Side, instance: Prepared, delivery: Collected, reporter: Reporter, reload: bool) -> None:
     """Ask a side for the program that is compiled and timed, and for a profile of each mode.
 
     Args:
-      side: who is asked.
-      prepared: the workload at the size that is timed.
-      collected: gets what the side delivers.
-      reporter: told of every step.
+      side: the side to ask.
+      instance: the workload at the size that is timed.
+      delivery: the delivery to fill.
+      reporter: shows every step.
       reload: whether the side has another size loaded: parity was judged on smaller arrays.
     """
 
     def ask() -> None:
         if reload:
-            requests.load(side, prepared.loading)
+            requests.load(side, instance.loading)
         reporter.step(f"{side.name} program")
-        kept = None if reload else collected.programs.get((collected.main_pass, FLOAT32))
-        collected.main = kept or attempt(collected, lambda: requests.program(side, collected.main_pass, FLOAT32))
-        _make_portable(collected)
-        collected.stages = attempt(collected, lambda: requests.stages(side)) or {}
-        if collected.main_pass == STEP:
-            collected.donation = attempt(collected, lambda: requests.donation(side))
-        _collect_profiles(side, collected, reporter)
+        program = None if reload else delivery.programs.get((delivery.main_pass, FLOAT32))
+        delivery.main = program or attempt(delivery, lambda: requests.program(side, delivery.main_pass, FLOAT32))
+        _make_portable(delivery)
+        delivery.stages = attempt(delivery, lambda: requests.stages(side)) or {}
+        if delivery.main_pass == STEP:
+            delivery.donation = attempt(delivery, lambda: requests.donation(side))
+        _collect_profiles(side, delivery, reporter)
 
-    survive(collected, ask)
+    survive(delivery, ask)
 
 
-def _make_portable(collected: Collected) -> None:
-    if collected.main is None:
+def _make_portable(delivery: Collected) -> None:
+    if delivery.main is None:
         return
     try:
-        collected.portable = dataclasses.replace(collected.main, artifact=portable(collected.main.artifact))
+        delivery.portable = dataclasses.replace(delivery.main, artifact=portable(delivery.main.artifact))
     except UnreadableProgram as error:
-        collected.failures.append(Failure(collected.side, "read program", str(error)))
-        collected.main = None
+        delivery.failures.append(Failure(delivery.side, "read program", str(error)))
+        delivery.main = None
 
 
-def _collect_profiles(side: Side, collected: Collected, reporter: Reporter) -> None:
-    for mode in collected.modes.get(collected.main_pass, ()):
+def _collect_profiles(side: Side, delivery: Collected, reporter: Reporter) -> None:
+    for mode in delivery.modes.get(delivery.main_pass, ()):
         reporter.step(f"{side.name}/{mode} profile")
         try:
-            collected.profile[f"{side.name}/{mode}"] = _profiled(side, mode, collected.main)
+            delivery.profile[f"{side.name}/{mode}"] = _profile_mode(side, mode, delivery.main)
         except SideError as error:
             if error.lost:
                 raise
-            collected.profile[f"{side.name}/{mode}"] = Profile(reason=error.reason)
-    _note_idle(collected.profile)
+            delivery.profile[f"{side.name}/{mode}"] = Profile(reason=error.reason)
+    _note_idle(delivery.profile)
 
 
 def _note_idle(profiles: dict[str, Profile]) -> None:
@@ -78,13 +78,13 @@ def _note_idle(profiles: dict[str, Profile]) -> None:
         profiles[AUTOCLUSTER] = replace(cluster, same_as=GRAPH)
 
 
-def _profiled(side: Side, mode: str, program: Program | None) -> Profile:
+def _profile_mode(side: Side, mode: str, program: Program | None) -> Profile:
     profile = kernel_times.profile(requests.profile(side, mode))
-    located = kernel_times.located_operations(profile.times, program.sources if program else {})
+    kernels = kernel_times.located_operations(profile.times, program.sources if program else {})
     return Profile(
         kernels=profile.kernels,
         names=profile.names,
         seconds=profile.seconds,
-        times=kernel_parts.times(located),
-        small_runs=kernel_parts.small_runs(profile, located),
+        times=kernel_parts.times(kernels),
+        small_runs=kernel_parts.small_runs(profile, kernels),
     )

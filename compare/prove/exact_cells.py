@@ -7,32 +7,32 @@ from collections.abc import Mapping
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.promote import PromotionError
 from compare.prove.collect import Collected
-from compare.prove.oracle import promoted
+from compare.prove.oracle import promote_program
 from compare.sides import requests
 from compare.sides._side import Side, SideError
 from workloads._framework import Program
 from workloads._spec import Arrays
 
 
-def exact_results(sides: Mapping[str, Side], collected: Mapping[str, Collected], case: str) -> Arrays:
-    """Results of TensorFlow's program with every float widened; nothing where no side can tell them.
+def exact_results(sides: Mapping[str, Side], deliveries: Mapping[str, Collected], case: str) -> Arrays:
+    """Results of TensorFlow's program with every float widened; empty where no side can run it.
 
     A sum of 2**28 numbers in float32 is off by 1 % in XLA's order for a CPU, and by nothing in its order for a GPU. By
     TensorFlow's XLA where it runs here, since an error of another compiler would be in both precisions.
 
     Args:
-      sides: the workers by side, those that can be asked.
-      collected: what each side delivered, by side.
+      sides: by side, its worker, if it is alive.
+      deliveries: what each side delivered, by side.
       case: the case whose arrays the program runs on.
 
     Raises:
       SideError: a side was lost.
     """
-    program = collected["tf"].portable if "tf" in collected else None
+    program = deliveries["tf"].portable if "tf" in deliveries else None
     if program is None:
         return {}
     try:
-        wide = promoted(program)
+        wide = promote_program(program)
     except (PromotionError, UnreadableProgram):
         return {}
     for side in sides.values():

@@ -75,7 +75,7 @@ def survey(prepared: Prepared, dtypes: Sequence[str], asking: Asking) -> TypedFu
     Args:
       prepared: the function at a size.
       dtypes: by NumPy's or ml_dtypes' names.
-      asking: who is asked.
+      asking: the workers to ask.
 
     Raises:
       RequestError: it is no function of arrays alone, or one side has no mode that runs as its inputs are written.

@@ -31,7 +31,7 @@ def collect_within_tables(
     Args:
       prepared: the workload, and the arrays that it is judged on.
       collect: asks the side of a name.
-      failures: gets those of both sides.
+      failures: the list that failures of both sides are added to.
     """
     first: list[Failure] = []
     collected = both(first, lambda name: collect(name, prepared))

@@ -13,7 +13,7 @@ from compare.hlo.promote import PromotionError
 from compare.inputs.at_size import Prepared
 from compare.parity import Evidence, explicable, find_amplified, held_leaves, judge_held
 from compare.parity.holding import Leaves
-from compare.prove.beside_ties import judged_beside
+from compare.prove.beside_ties import judge_beside_ties
 from compare.prove.by_regions import RegionJudge
 from compare.prove.collect import FLOAT32, Collected
 from compare.prove.guided_training import drift, guided_training
@@ -38,8 +38,8 @@ Place = TypeVar("Place")
 
 def parity_of(
     pool: Pool,
-    prepared: Prepared,
-    collected: Mapping[str, Collected],
+    instance: Prepared,
+    deliveries: Mapping[str, Collected],
     doubles: Doubles,
     failures: list[Failure],
     ordinary: Mapping[tuple[str, str], float] | None = None,
@@ -48,75 +48,77 @@ def parity_of(
 
     Args:
       pool: has the sides.
-      prepared: the workload, and the arrays that it is judged on.
-      collected: what each side delivered, by side.
+      instance: the workload, and the arrays that it is judged on.
+      deliveries: what each side delivered, by side.
       doubles: the float64 evidence.
-      failures: gets what fails meanwhile.
+      failures: the list that failures are added to.
       ordinary: see `Evidence`; at another size than the workload's own.
     """
-    unexplained = set[tuple[str, str]]()
+    open_runs = set[tuple[str, str]]()
 
     def explaining(doubles: Doubles) -> _Explaining:
-        return _Explaining(pool, prepared, collected, doubles, failures, unexplained)
+        return _Explaining(pool, instance, deliveries, doubles, failures, open_runs)
 
     def by_modes(doubles: Doubles) -> tuple[Evidence, Leaves]:
-        evidence = dataclasses.replace(_evidence(prepared, collected, doubles, failures), ordinary=ordinary or {})
+        evidence = dataclasses.replace(_evidence(instance, deliveries, doubles, failures), ordinary=ordinary or {})
         one = explaining(doubles)
         return one.by_regions(*one.by_modes(evidence))
 
-    def by_all(doubles: Doubles, evidence: Evidence, held: Leaves) -> tuple[Evidence, Leaves]:
+    def by_all(doubles: Doubles, evidence: Evidence, leaves: Leaves) -> tuple[Evidence, Leaves]:
         one = explaining(doubles)
-        return one.by_regions(*one.by_formula(*one.by_constants(evidence, held)))
+        return one.by_regions(*one.by_formula(*one.by_constants(evidence, leaves)))
 
-    def guided(evidence: Evidence, held: Leaves) -> tuple[Doubles, Evidence, Leaves] | None:
+    def guide(evidence: Evidence, leaves: Leaves) -> tuple[Doubles, Evidence, Leaves] | None:
         """Training from TensorFlow's weights, where that holds."""
-        anew = _guided(pool, prepared, collected, doubles, evidence, failures)
+        anew = _guide_training(pool, instance, deliveries, doubles, evidence, failures)
         if anew is None:
             return None
-        anew = dataclasses.replace(anew, training_remarks=(drift(held["training"]), *doubles.training_remarks))
-        of, leaves = by_all(anew, *by_modes(anew))
-        return (anew, of, leaves) if all(leaf.verdict == PASS for leaf in leaves["training"]) else None
+        anew = dataclasses.replace(anew, training_remarks=(drift(leaves["training"]), *doubles.training_remarks))
+        new_evidence, new_leaves = by_all(anew, *by_modes(anew))
+        return (
+            (anew, new_evidence, new_leaves) if all(leaf.verdict == PASS for leaf in new_leaves["training"]) else None
+        )
 
-    evidence, held = by_modes(doubles)
+    evidence, leaves = by_modes(doubles)
     # Before rounded constants, which compile the training step several times.
-    tried = _failing(held) == {"training"}
-    if tried and (holding := guided(evidence, held)):
-        doubles, evidence, held = holding
+    was_tried = _failing(leaves) == {"training"}
+    if was_tried and (holding := guide(evidence, leaves)):
+        doubles, evidence, leaves = holding
     else:
-        evidence, held = by_all(doubles, evidence, held)
+        evidence, leaves = by_all(doubles, evidence, leaves)
     try:
-        beside = judged_beside(twin_with(prepared, doubles), prepared.inputs, doubles, evidence, held)
+        beside = judge_beside_ties(twin_with(instance, doubles), instance.inputs, doubles, evidence, leaves)
     except (PromotionError, UnreadableProgram):
         # What cannot be explained stays a failure.
         beside = doubles
     if beside is not doubles:
         doubles = beside
-        evidence, held = by_all(doubles, *by_modes(doubles))
-    if not tried and "training" in _failing(held) and (holding := guided(evidence, held)):
-        doubles, evidence, held = holding
-    return judge_held(evidence, held)
+        evidence, leaves = by_all(doubles, *by_modes(doubles))
+    if not was_tried and "training" in _failing(leaves) and (holding := guide(evidence, leaves)):
+        doubles, evidence, leaves = holding
+    return judge_held(evidence, leaves)
 
 
-def _failing(held: Leaves) -> set[str]:
-    return {gate for gate, leaves in held.items() if any(leaf.verdict == FAIL for leaf in leaves)}
+def _failing(leaves: Leaves) -> set[str]:
+    return {gate for gate, gate_leaves in leaves.items() if any(leaf.verdict == FAIL for leaf in gate_leaves)}
 
 
-def _guided(
+def _guide_training(
     pool: Pool,
-    prepared: Prepared,
-    collected: Mapping[str, Collected],
+    instance: Prepared,
+    deliveries: Mapping[str, Collected],
     doubles: Doubles,
     evidence: Evidence,
     failures: list[Failure],
 ) -> Doubles | None:
     """The evidence with training runs from TensorFlow's weights; None where a side cannot be asked for them."""
-    if any(side not in collected or collected[side].lost for side in (TF, JAX)):
+    if any(side not in deliveries or deliveries[side].lost for side in (TF, JAX)):
         return None
     try:
-        return guided_training(pool, prepared, doubles, evidence)
+        return guided_training(pool, instance, doubles, evidence)
     except SideError as error:
         if error.lost:
-            collected[error.side].lost = True
+            deliveries[error.side].lost = True
             failures.append(failure_of(error, "training from TensorFlow's weights"))
         return None
 
@@ -130,7 +132,7 @@ class _Explaining:
       prepared: the workload, and the arrays that it is judged on.
       collected: what each side delivered, by side.
       doubles: the float64 evidence.
-      failures: gets what fails meanwhile.
+      failures: the list that failures are added to.
       unexplained: gets pass and case of runs whose regions do not hold, which are not judged again.
     """
 
@@ -143,72 +145,72 @@ class _Explaining:
 
     def by_modes(self, evidence: Evidence) -> tuple[Evidence, Leaves]:
         """The evidence with TensorFlow's other mode where its own modes disagree, and what it is held to with that."""
-        held = held_leaves(evidence)
+        leaves = held_leaves(evidence)
         eager = OriginalModes(self.pool, self.prepared, self.collected.get("tf")).eager
         with contextlib.suppress(UnreadableProgram):
             # What no other mode explains is held to the one that is known.
-            told = with_xla(evidence, held, twin_with(self.prepared, self.doubles), self.doubles)
-            if told is not evidence:
-                evidence, held = told, held_leaves(told)
-        told = with_eager(evidence, held, self.doubles, eager)
-        return (evidence, held) if told is evidence else (told, held_leaves(told))
+            fuller = with_xla(evidence, leaves, twin_with(self.prepared, self.doubles), self.doubles)
+            if fuller is not evidence:
+                evidence, leaves = fuller, held_leaves(fuller)
+        fuller = with_eager(evidence, leaves, self.doubles, eager)
+        return (evidence, leaves) if fuller is evidence else (fuller, held_leaves(fuller))
 
-    def by_constants(self, evidence: Evidence, held: Leaves) -> tuple[Evidence, Leaves]:
+    def by_constants(self, evidence: Evidence, leaves: Leaves) -> tuple[Evidence, Leaves]:
         """The evidence with what rounding does to states and constants, and what it is held to with that.
 
         Args:
           evidence: what is judged.
-          held: what it is held to.
+          leaves: what it is held to.
         """
         # A rate that is kept in float32 mostly explains all there is, and no program is compiled anew to move it.
         for constants, roundings in ((False, 1), (True, PERTURBATIONS)):
-            known, spreads = len(self.failures), ConstantSpreads(evidence, constants)
+            count_before, spreads = len(self.failures), ConstantSpreads(evidence, constants)
             for seed in range(roundings):
-                runs = explicable(held)
+                runs = explicable(leaves)
                 # One rounding shows of most runs what there is to see: each is a run of both sides.
                 allowance = self._ask(spreads.measure, runs, seed, told_as="allowance") if runs else {}
                 if not allowance:
                     break
                 evidence = dataclasses.replace(evidence, allowance={**evidence.allowance, **allowance})
-                held = held_leaves(evidence)
-            if len(self.failures) > known:
+                leaves = held_leaves(evidence)
+            if len(self.failures) > count_before:
                 break
-        return evidence, held
+        return evidence, leaves
 
-    def by_formula(self, evidence: Evidence, held: Leaves) -> tuple[Evidence, Leaves]:
+    def by_formula(self, evidence: Evidence, leaves: Leaves) -> tuple[Evidence, Leaves]:
         """The evidence with what rounding does to the original's formula; as given where all holds, or nothing tells.
 
         Args:
           evidence: what is judged.
-          held: what it is held to.
+          leaves: what it is held to.
         """
-        if judge_held(evidence, held).verdict != FAIL:
-            return evidence, held
-        rounded = tuple(pass_ for pass_ in (FORWARD, GRADIENTS) if self._rounds_further(pass_))
-        spreads = self._ask(explain_by_formula, evidence, held, rounded)
+        if judge_held(evidence, leaves).verdict != FAIL:
+            return evidence, leaves
+        narrow_passes = tuple(pass_ for pass_ in (FORWARD, GRADIENTS) if self._rounds_further(pass_))
+        spreads = self._ask(explain_by_formula, evidence, leaves, narrow_passes)
         if not spreads:
-            return evidence, held
+            return evidence, leaves
         evidence = dataclasses.replace(evidence, formula=spreads)
         return evidence, held_leaves(evidence)
 
-    def by_regions(self, evidence: Evidence, held: Leaves) -> tuple[Evidence, Leaves]:
+    def by_regions(self, evidence: Evidence, leaves: Leaves) -> tuple[Evidence, Leaves]:
         """The evidence with the runs that fail in float32 alone, and whose regions hold.
 
         Args:
           evidence: what is judged.
-          held: what it is held to.
+          leaves: what it is held to.
         """
-        runs = find_amplified(evidence, held) - evidence.regions.keys() - self.unexplained
+        runs = find_amplified(evidence, leaves) - evidence.regions.keys() - self.unexplained
         if not runs:
-            return evidence, held
+            return evidence, leaves
         twin = twin_with(self.prepared, self.doubles)
         judge = RegionJudge(self.prepared, twin, self.collected, self.doubles, evidence.computes_in or FLOAT32)
-        explained = judge.explain(runs, held)
+        explanations = judge.explain(runs, leaves)
         # Training from its own weights is not judged by regions, and is again once it is guided.
-        self.unexplained.update(run for run in runs - explained.keys() if run[0] != STEP or self.doubles.guide)
-        if not explained:
-            return evidence, held
-        evidence = dataclasses.replace(evidence, regions={**evidence.regions, **explained})
+        self.unexplained.update(run for run in runs - explanations.keys() if run[0] != STEP or self.doubles.guide)
+        if not explanations:
+            return evidence, leaves
+        evidence = dataclasses.replace(evidence, regions={**evidence.regions, **explanations})
         return evidence, held_leaves(evidence)
 
     def _rounds_further(self, pass_: str) -> bool:
@@ -241,39 +243,39 @@ class _Explaining:
 
 
 def _evidence(
-    prepared: Prepared, collected: Mapping[str, Collected], doubles: Doubles, failures: Sequence[Failure]
+    instance: Prepared, deliveries: Mapping[str, Collected], doubles: Doubles, failures: Sequence[Failure]
 ) -> Evidence:
-    not_applicable = _not_applicable(prepared, collected)
-    outputs = {key: arrays for delivered in collected.values() for key, arrays in delivered.outputs.items()}
-    refusals = tuple(refusal for delivered in collected.values() for refusal in delivered.refusals)
-    free = {key: arrays for delivered in collected.values() for key, arrays in delivered.trajectories.items()}
+    not_applicable = _not_applicable(instance, deliveries)
+    outputs = {key: arrays for delivery in deliveries.values() for key, arrays in delivery.outputs.items()}
+    refusals = tuple(refusal for delivery in deliveries.values() for refusal in delivery.refusals)
+    free = {key: arrays for delivery in deliveries.values() for key, arrays in delivery.trajectories.items()}
     left_out = {GRADIENTS} & not_applicable.keys()
     return Evidence(
-        workload=prepared.title,
+        workload=instance.title,
         outputs={(mode, pass_, case): of for (mode, pass_, case), of in outputs.items() if pass_ not in left_out},
         doubles={
             (side, pass_, case): of for (side, pass_, case), of in doubles.arrays.items() if pass_ not in left_out
         },
         oracle=doubles.sources,
         trajectories=doubles.trajectories if doubles.guide else doubles.trajectories | free,
-        deviations=prepared.workload.deviations,
+        deviations=instance.workload.deviations,
         failures=tuple(failures),
         refusals=refusals,
         not_applicable=not_applicable,
-        remarks=(*doubles.remarks, *(remark for delivered in collected.values() for remark in delivered.remarks)),
+        remarks=(*doubles.remarks, *(remark for delivery in deliveries.values() for remark in delivery.remarks)),
         training_remarks=doubles.training_remarks,
         open_integers=tuple(
-            name for name, spec in prepared.inputs.items() if spec.dtype in ("int64", "uint64") and spec.low is None
+            name for name, spec in instance.inputs.items() if spec.dtype in ("int64", "uint64") and spec.low is None
         ),
-        computes_in=narrow_dtype(prepared.loading.dimensions),
+        computes_in=narrow_dtype(instance.loading.dimensions),
     )
 
 
-def _not_applicable(prepared: Prepared, collected: Mapping[str, Collected]) -> dict[str, str]:
+def _not_applicable(instance: Prepared, deliveries: Mapping[str, Collected]) -> dict[str, str]:
     reasons: dict[str, str] = {}
-    if prepared.workload.training is None:
+    if instance.workload.training is None:
         reasons["training"] = "the workload has no training step"
     # A gradient that the original has not is one that no port can be held to. One that it has, and cannot compute
     # here, is not judged.
-    refused = collected["tf"].refused(GRADIENTS) if "tf" in collected else ""
-    return reasons | ({GRADIENTS: refused} if has_no_gradient(refused) else {})
+    refusal = deliveries["tf"].explain_refusal(GRADIENTS) if "tf" in deliveries else ""
+    return reasons | ({GRADIENTS: refusal} if has_no_gradient(refusal) else {})

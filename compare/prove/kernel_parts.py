@@ -8,7 +8,7 @@ from compare.hlo import kernel_times
 from compare.record.program_parts import KernelTime, LineTime, SmallRun
 
 
-def times(located: Iterable[kernel_times.LocatedKernel]) -> tuple[KernelTime, ...]:
+def times(kernels: Iterable[kernel_times.LocatedKernel]) -> tuple[KernelTime, ...]:
     """By kernel."""
     return tuple(
         KernelTime(
@@ -20,21 +20,21 @@ def times(located: Iterable[kernel_times.LocatedKernel]) -> tuple[KernelTime, ..
             sources=kernel.sources,
             phase=kernel.phase,
         )
-        for kernel in located
+        for kernel in kernels
     )
 
 
-def lines(located: Iterable[kernel_times.LocatedKernel]) -> tuple[LineTime, ...]:
+def lines(kernels: Iterable[kernel_times.LocatedKernel]) -> tuple[LineTime, ...]:
     """By source line."""
     return tuple(
         LineTime(source=line.source, seconds=line.seconds, kernels=line.kernels)
-        for line in kernel_times.lines(tuple(located))
+        for line in kernel_times.lines(tuple(kernels))
     )
 
 
-def small_runs(profile: kernel_times.Profile, located: Iterable[kernel_times.LocatedKernel]) -> tuple[SmallRun, ...]:
+def small_runs(profile: kernel_times.Profile, kernels: Iterable[kernel_times.LocatedKernel]) -> tuple[SmallRun, ...]:
     """Small kernels one after the other."""
     return tuple(
         SmallRun(first=run.first, names=run.names, seconds=run.seconds, sources=run.sources)
-        for run in kernel_times.small_runs(profile, tuple(located))
+        for run in kernel_times.small_runs(profile, tuple(kernels))
     )

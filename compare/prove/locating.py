@@ -16,7 +16,7 @@ from compare.hlo.promote import PromotionError
 from compare.inputs.at_size import Prepared
 from compare.inputs.port_files import prepare_both
 from compare.progress import Reporter
-from compare.prove.oracle import promoted
+from compare.prove.oracle import promote_program
 from compare.prove.subjects import cases, subjects
 from compare.sides import requests
 from compare.sides._side import SIDES, SideError, Unavailable
@@ -66,7 +66,7 @@ def locate_each(
       workloads: what is looked at.
       choice: passes and size.
       scratch: the folder to draw arrays into.
-      reporter: told of every step.
+      reporter: shows every step.
 
     Raises:
       RequestError, SideError: a single workload cannot be looked at.
@@ -92,7 +92,7 @@ def locate_workload(
       workload: what is looked at.
       choice: passes and size.
       scratch: the folder to draw arrays into.
-      reporter: told of every step.
+      reporter: shows every step.
 
     Raises:
       RequestError: the workload has no such size or pass.
@@ -144,7 +144,7 @@ def located(left: Program, right: Program, prepared: Prepared) -> Located:
       UnreadableProgram: a program cannot be read, or run by this process's XLA.
     """
     try:
-        doubled = promoted(left), promoted(right)
+        doubled = promote_program(left), promote_program(right)
     except PromotionError as error:
         return _located(left, right, prepared, "float32", SINGLE, f"float64: {error}")
     in_float64 = _located(*doubled, prepared, "float64", DOUBLE)

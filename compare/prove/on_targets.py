@@ -114,7 +114,7 @@ def compile_for_all(
       sides: both workers by side, with the workload loaded.
       pass_: what is compiled: "forward", "gradients" or "step".
       folder: for the dumps, one folder a device and a side; what another call left there goes.
-      reporter: told of every device.
+      reporter: shows every device.
       assembling: whether each kernel is assembled once more, for its registers: half of the time of a large program.
     """
     made: dict[str, TargetModules] = {}

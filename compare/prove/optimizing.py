@@ -16,7 +16,7 @@ from compare.parity.identical import same_leaves
 from compare.parity.measure import distance, largest
 from compare.progress import Reporter
 from compare.prove.clustering import Asked, texts_of
-from compare.prove.collect import chosen_pass
+from compare.prove.collect import choose_pass
 from compare.record.envelope import SCHEMA
 from compare.record.grappler_part import HeldConstant, NodeRewrite, Optimization, OptimizedNode, ResultsHeld
 from compare.sides import requests
@@ -42,7 +42,7 @@ def optimize(asked: Asked, scratch: Path, reporter: Reporter) -> Optimization:
     Args:
       asked: what is looked at.
       scratch: a folder for the worker.
-      reporter: told of every step.
+      reporter: shows every step.
 
     Raises:
       RequestError: the workload has no such pass.
@@ -62,7 +62,7 @@ def optimize(asked: Asked, scratch: Path, reporter: Reporter) -> Optimization:
         reporter.step("the graph with and without it")
         side = workers.get(TF)
         passes = requests.load(side, prepared.loading)
-        wanted = chosen_pass(passes, asked.pass_, asked.title)
+        wanted = choose_pass(passes, asked.pass_, asked.title)
         examination = _Examination(workers, wanted, prepared.loading.cases[0])
         optimization = examination.graphs()
         reporter.step("each pass switched off")

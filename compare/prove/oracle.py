@@ -54,60 +54,60 @@ class Doubles:
     own."""
 
 
-def find_doubles(jax: Side, sides: Sequence[Collected], prepared: Prepared) -> Doubles:
+def find_doubles(jax: Side, sides: Sequence[Collected], instance: Prepared) -> Doubles:
     """Float64 evidence for every pass that a side has.
 
     Args:
       jax: the JAX side, whose XLA runs promoted programs.
       sides: what each side delivered.
-      prepared: the workload, and the arrays that it is judged on.
+      instance: the workload, and the arrays that it is judged on.
     """
     doubles = Doubles()
-    for collected in sides:
-        passes = {pass_ for _, pass_, _ in collected.outputs}
-        for pass_ in sorted(passes) + [STEP] * (STEP in collected.modes):
+    for delivery in sides:
+        passes = {pass_ for _, pass_, _ in delivery.outputs}
+        for pass_ in sorted(passes) + [STEP] * (STEP in delivery.modes):
             try:
                 if pass_ == STEP:
-                    _training(jax, collected, prepared, doubles)
+                    _training(jax, delivery, instance, doubles)
                 else:
-                    _one_pass(jax, collected, pass_, prepared, doubles)
+                    _one_pass(jax, delivery, pass_, instance, doubles)
             except (SideError, promote.PromotionError, UnreadableProgram) as error:
                 if isinstance(error, SideError) and error.lost:
                     raise
-                doubles.failures.append(Failure(collected.side, f"float64 {pass_}", str(error), of_pass=pass_))
+                doubles.failures.append(Failure(delivery.side, f"float64 {pass_}", str(error), of_pass=pass_))
     return doubles
 
 
-def twin_with(prepared: Prepared, doubles: Doubles) -> Twin:
+def twin_with(instance: Prepared, doubles: Doubles) -> Twin:
     """The workload's arrays, the cases among them that neither side was given."""
-    twin = twin_of(prepared)
+    twin = twin_of(instance)
     return dataclasses.replace(twin, cases={**twin.cases, **doubles.cases})
 
 
-def runner_of(jax: Side, doubles: Doubles, prepared: Prepared) -> Run:
+def runner_of(jax: Side, doubles: Doubles, instance: Prepared) -> Run:
     """What runs float64 programs of either side; a training run is the JAX side's, which has its batches.
 
     Args:
       jax: the JAX side, with the workload loaded.
       doubles: has the cases that neither side was given.
-      prepared: the workload, and the arrays that it is judged on.
+      instance: the workload, and the arrays that it is judged on.
     """
-    twin, training = twin_with(prepared, doubles), prepared.workload.training
-    guided = {known.step for name in doubles.guide if (known := kept_as(name)) is not None}
-    checkpoints = sorted(guided) or (training.compared if training else ())
+    twin, training = twin_with(instance, doubles), instance.workload.training
+    guide_steps = {checkpoint.step for name in doubles.guide if (checkpoint := kept_as(name)) is not None}
+    checkpoints = sorted(guide_steps) or (training.compared if training else ())
 
     def run(program: Program, pass_: str, cases: Sequence[str]) -> Mapping[str, Arrays]:
         if pass_ != STEP:
             return running(program, twin).by_case(cases)
-        placed = {case: doubles.placements[case] for case in cases if case in doubles.placements}
+        placements = {case: doubles.placements[case] for case in cases if case in doubles.placements}
         side = _side_of(program, doubles)
-        trained = {case: train_placed(program, twin, placement, side) for case, placement in placed.items()}
-        if len(placed) == len(cases):
-            return trained
+        runs = {case: train_placed(program, twin, placement, side) for case, placement in placements.items()}
+        if len(placements) == len(cases):
+            return runs
         handle = requests.compile_program(jax, program, REPEATEDLY).handle
         guide = doubles.guide or None
-        return trained | {
-            case: requests.unroll(jax, handle, checkpoints, guide) for case in cases if case not in placed
+        return runs | {
+            case: requests.unroll(jax, handle, checkpoints, guide) for case in cases if case not in placements
         }
 
     return run
@@ -119,78 +119,78 @@ def _side_of(program: Program, doubles: Doubles) -> str:
     return next(side for (side, pass_), of in doubles.programs.items() if pass_ == STEP and of.parameters == own)
 
 
-def _one_pass(jax: Side, collected: Collected, pass_: str, prepared: Prepared, doubles: Doubles) -> None:
-    cases = prepared.loading.cases
-    unseen = _without_program(collected, pass_, cases)
-    if unseen:
-        doubles.sources[collected.side, pass_] = OracleSource(NATIVE, unseen)
-        doubles.arrays |= {(collected.side, pass_, case): collected.doubles[pass_, case] for case in cases}
+def _one_pass(jax: Side, delivery: Collected, pass_: str, instance: Prepared, doubles: Doubles) -> None:
+    cases = instance.loading.cases
+    reason = _without_program(delivery, pass_, cases)
+    if reason:
+        doubles.sources[delivery.side, pass_] = OracleSource(NATIVE, reason)
+        doubles.arrays |= {(delivery.side, pass_, case): delivery.doubles[pass_, case] for case in cases}
         return
-    program, source = _double_program(collected, pass_)
-    doubles.sources[collected.side, pass_] = source
-    doubles.programs[collected.side, pass_] = program
+    program, source = _double_program(delivery, pass_)
+    doubles.sources[delivery.side, pass_] = source
+    doubles.programs[delivery.side, pass_] = program
     if source.kind == NATIVE:
-        runs = {case: collected.doubles[pass_, case] for case in cases}
+        runs = {case: delivery.doubles[pass_, case] for case in cases}
     else:
         options = for_size(IN_ORDER, count_elements(program))
         handle = requests.compile_program(jax, program, options).handle
         runs = {case: without_states(program, requests.execute(jax, handle, case)) for case in cases}
     for case, arrays in runs.items():
-        doubles.arrays[collected.side, pass_, case] = arrays
+        doubles.arrays[delivery.side, pass_, case] = arrays
 
 
-def _training(jax: Side, collected: Collected, prepared: Prepared, doubles: Doubles) -> None:
-    written = collected.programs.get((STEP, FLOAT64)) or collected.programs.get((STEP, FLOAT32))
-    native = any(dtype == FLOAT64 for _, dtype in collected.trajectories)
+def _training(jax: Side, delivery: Collected, instance: Prepared, doubles: Doubles) -> None:
+    own_step = delivery.programs.get((STEP, FLOAT64)) or delivery.programs.get((STEP, FLOAT32))
+    native = any(dtype == FLOAT64 for _, dtype in delivery.trajectories)
     if native:
-        doubles.sources[collected.side, STEP] = OracleSource(NATIVE, "the twin was built in float64")
-    if written is None:
+        doubles.sources[delivery.side, STEP] = OracleSource(NATIVE, "the twin was built in float64")
+    if own_step is None:
         return
-    reason = _not_double_training(collected, native)
+    reason = _not_double_training(delivery, native)
     try:
         # Promoted even if native: an optimizer may keep a rate in float32 whatever the model's type is.
-        program = promoted(written)
+        program = promote_program(own_step)
     except promote.PromotionError as error:
         if native and reason:
-            doubles.sources[collected.side, STEP] = OracleSource(NATIVE, f"{reason}, and {error}")
+            doubles.sources[delivery.side, STEP] = OracleSource(NATIVE, f"{reason}, and {error}")
         raise
-    doubles.programs[collected.side, STEP] = program
+    doubles.programs[delivery.side, STEP] = program
     if not reason:
         return
-    training = prepared.workload.training
+    training = instance.workload.training
     handle = requests.compile_program(jax, program, REPEATEDLY).handle
     checkpoints = training.compared if training else ()
-    doubles.trajectories[promoted_mode(collected.side), FLOAT64] = requests.unroll(jax, handle, checkpoints)
-    doubles.sources[collected.side, STEP] = OracleSource("promoted", reason)
+    doubles.trajectories[promoted_mode(delivery.side), FLOAT64] = requests.unroll(jax, handle, checkpoints)
+    doubles.sources[delivery.side, STEP] = OracleSource("promoted", reason)
 
 
-def _not_double_training(collected: Collected, native: bool) -> str:
+def _not_double_training(delivery: Collected, native: bool) -> str:
     """Why float64 training runs are not taken as they are; empty where they are."""
     if not native:
-        return collected.not_double.get(STEP, "the training step cannot be built in float64")
-    program = collected.programs.get((STEP, FLOAT64))
+        return delivery.not_double.get(STEP, "the training step cannot be built in float64")
+    program = delivery.programs.get((STEP, FLOAT64))
     narrow = promote.narrow_computation(program.artifact) if program is not None else ""
     return f"its float64 step still computes in a narrower type, first in {narrow}" if narrow else ""
 
 
-def _without_program(collected: Collected, pass_: str, cases: Sequence[str]) -> str:
+def _without_program(delivery: Collected, pass_: str, cases: Sequence[str]) -> str:
     """Why float64 runs are taken as they are, where XLA cannot compile the pass; empty where it can, or none ran."""
-    if (pass_, FLOAT32) in collected.programs or any((pass_, case) not in collected.doubles for case in cases):
+    if (pass_, FLOAT32) in delivery.programs or any((pass_, case) not in delivery.doubles for case in cases):
         return ""
-    return f"run op by op, its program unseen: {collected.refused(pass_) or collected.not_double[pass_]}"
+    return f"run op by op, its program unseen: {delivery.explain_refusal(pass_) or delivery.not_double[pass_]}"
 
 
-def _double_program(collected: Collected, pass_: str) -> tuple[Program, OracleSource]:
-    native = collected.programs.get((pass_, FLOAT64))
+def _double_program(delivery: Collected, pass_: str) -> tuple[Program, OracleSource]:
+    native = delivery.programs.get((pass_, FLOAT64))
     if native is not None and promote.is_double(native.artifact):
         return native, OracleSource(NATIVE, "the twin was built in float64")
-    reason = collected.not_double.get(pass_, "its float64 program still computes in a narrower type")
-    written = collected.programs.get((pass_, FLOAT32))
-    if written is None:
-        without = collected.without_program(pass_)
+    reason = delivery.not_double.get(pass_, "its float64 program still computes in a narrower type")
+    narrow = delivery.programs.get((pass_, FLOAT32))
+    if narrow is None:
+        without = delivery.without_program(pass_)
         raise promote.PromotionError(f"{reason}; and there is no program to promote: {without}")
     try:
-        return promoted(written), OracleSource("promoted", reason)
+        return promote_program(narrow), OracleSource("promoted", reason)
     except promote.PromotionError as error:
         if native is None:
             raise
@@ -198,10 +198,10 @@ def _double_program(collected: Collected, pass_: str) -> tuple[Program, OracleSo
         return native, OracleSource(NATIVE, f"{reason}, and {error}")
 
 
-def promoted(program: Program) -> Program:
+def promote_program(program: Program) -> Program:
     """The program with every float type widened, its signature with it."""
 
-    def widened(dtype: str) -> str:
+    def widen(dtype: str) -> str:
         # By name: programs have types, of 4 and 8 bits, that NumPy does not know.
         return "complex128" if dtype.startswith("complex") else FLOAT64 if "float" in dtype else dtype
 
@@ -209,7 +209,7 @@ def promoted(program: Program) -> Program:
         program,
         artifact=promote.promote(portable(program.artifact)),
         parameters=tuple(
-            dataclasses.replace(parameter, dtype=widened(parameter.dtype)) for parameter in program.parameters
+            dataclasses.replace(parameter, dtype=widen(parameter.dtype)) for parameter in program.parameters
         ),
-        results=tuple(dataclasses.replace(result, dtype=widened(result.dtype)) for result in program.results),
+        results=tuple(dataclasses.replace(result, dtype=widen(result.dtype)) for result in program.results),
     )

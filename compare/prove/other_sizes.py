@@ -49,7 +49,7 @@ def with_others(
       prepared: the workload at its own size.
       doubles: those of its own size: a gradient that vanishes at another one is rounding beside what it is here.
       scratch: where arrays are drawn into.
-      reporter: told of every size.
+      reporter: shows every size.
 
     Raises:
       RequestError: the workload's code fails.
@@ -91,7 +91,7 @@ def judged_at(
       pool: has the sides.
       prepared: the workload at that size.
       dimensions: those that differ from the workload's own.
-      reporter: told of the size.
+      reporter: shows the size.
       modes: that are judged.
       ordinary: the largest values at the workload's own size, where they are known.
 

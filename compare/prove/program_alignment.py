@@ -79,7 +79,7 @@ def examine(
     Args:
       pair: both programs.
       shown: the level that `view` holds, value by value.
-      reporter: is told of every level.
+      reporter: shows every level.
       scope: the levels, and where the programs are run.
       by_pass: whether to compile both programs here and hold them against each other after every pass.
       by_region: whether to split both programs into regions.

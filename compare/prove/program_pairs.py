@@ -18,7 +18,7 @@ from compare.inputs.at_size import Prepared, named_apart
 from compare.inputs.port_files import prepare_both
 from compare.progress import Reporter
 from compare.prove.cells import Cells, compile_cells
-from compare.prove.collect import Collected, attempt, chosen_pass
+from compare.prove.collect import Collected, attempt, choose_pass
 from compare.prove.references import read_reference
 from compare.prove.subjects import Arguments, cases, subjects
 from compare.record.program_parts import Compiled
@@ -72,7 +72,7 @@ class Choice:
     donated: bool = True
 
 
-def chosen(
+def choose_pairs(
     references: Sequence[str | AnyWorkload], pool: Pool, choice: Choice, scratch: Path, reporter: Reporter
 ) -> Iterator[Pair]:
     """The pairs that references stand for: two programs make one, each workload makes its own.
@@ -84,7 +84,7 @@ def chosen(
       pool: has the sides.
       choice: pass, size and training data.
       scratch: the folder to draw arrays into.
-      reporter: told of every step.
+      reporter: shows every step.
 
     Raises:
       RequestError: another number of programs than two, programs beside workloads, or no such thing.
@@ -106,47 +106,49 @@ def chosen(
 
 def _different(references: Sequence[str | AnyWorkload]) -> list[AnyWorkload]:
     """The workloads, all of them found before the first is looked at."""
-    named = dict.fromkeys(reference for reference in references if isinstance(reference, str))
+    names = dict.fromkeys(reference for reference in references if isinstance(reference, str))
     own: list[AnyWorkload] = [reference for reference in references if not isinstance(reference, str)]
-    workloads = own + [port_files.get(name) for name in named]
+    workloads = own + [port_files.get(name) for name in names]
     named_apart(workloads)
     return workloads
 
 
-def of_collected(
-    prepared: Prepared, collected: Mapping[str, Collected], cells: Cells, sides: Mapping[str, Any]
+def of_deliveries(
+    instance: Prepared, deliveries: Mapping[str, Collected], cells: Cells, sides: Mapping[str, Any]
 ) -> Pair | None:
     """TensorFlow's program against JAX's, as a run has collected them; None where a side gave none.
 
     Args:
-      prepared: the workload, and the arrays that it is judged on.
-      collected: what each side delivered, by side.
+      instance: the workload, and the arrays that it is judged on.
+      deliveries: what each side delivered, by side.
       cells: what each side's XLA made of the programs.
       sides: versions and device by side.
 
     Raises:
       UnreadableProgram: XLA does not take a program.
     """
-    programs = [collected[name].portable for name in SIDES if name in collected]
+    programs = [deliveries[name].portable for name in SIDES if name in deliveries]
     tf, jax = (*programs, None, None)[:2]
     if tf is None or jax is None:
         return None
     pair = subjects(tf, jax)
-    named: dict[str, Subject] = dict(zip(SIDES, pair, strict=True))
+    by_side: dict[str, Subject] = dict(zip(SIDES, pair, strict=True))
     return Pair(
-        name=prepared.workload.name,
+        name=instance.workload.name,
         left=pair[0],
         right=pair[1],
-        cases=cases(tf, jax, prepared),
-        cells={cell: _named(module, named[parse_cell(cell).frontend]) for cell, module in cells.modules.items()},
+        cases=cases(tf, jax, instance),
+        cells={
+            cell: _with_signature(module, by_side[parse_cell(cell).frontend]) for cell, module in cells.modules.items()
+        },
         described=cells.described,
-        donations={name: delivered.donation for name, delivered in collected.items() if delivered.donation},
+        donations={name: delivery.donation for name, delivery in deliveries.items() if delivery.donation},
         sides=sides,
-        prepared=prepared,
+        prepared=instance,
     )
 
 
-def _named(cell: CompiledProgram, program: Subject) -> CompiledProgram:
+def _with_signature(cell: CompiledProgram, program: Subject) -> CompiledProgram:
     """What a module takes and returns is what its program does."""
     subject = dataclasses.replace(cell.subject, parameters=program.parameters, results=program.results)
     return dataclasses.replace(cell, subject=subject)
@@ -154,31 +156,31 @@ def _named(cell: CompiledProgram, program: Subject) -> CompiledProgram:
 
 def _of_workload(pool: Pool, workload: AnyWorkload, choice: Choice, scratch: Path, reporter: Reporter) -> Pair:
     pool.renew()
-    _, prepared = prepare_both(workload, choice.size, choice.data, scratch)
+    _, instance = prepare_both(workload, choice.size, choice.data, scratch)
     reporter.stage(f"{workload.name}: programs", 1 + choice.compiled)
     reporter.step("tf program and jax program")
     with ThreadPoolExecutor(len(SIDES)) as threads:
-        asked = {name: threads.submit(_collected, pool, name, prepared, choice) for name in SIDES}
-    collected = {name: told.result()[0] for name, told in asked.items()}
-    compared = asked["jax"].result()[1]
+        futures = {name: threads.submit(_collect, pool, name, instance, choice) for name in SIDES}
+    deliveries = {name: future.result()[0] for name, future in futures.items()}
+    pass_ = futures["jax"].result()[1]
     cells = Cells()
     if choice.compiled:
         reporter.step("four cells")
-        cells = compile_cells({name: pool.get(name) for name in SIDES}, collected, prepared.loading.cases[0])
-    pair = of_collected(prepared, collected, cells, pool.environments())
+        cells = compile_cells({name: pool.get(name) for name in SIDES}, deliveries, instance.loading.cases[0])
+    pair = of_deliveries(instance, deliveries, cells, pool.environments())
     assert pair is not None
-    return dataclasses.replace(pair, pass_=compared)
+    return dataclasses.replace(pair, pass_=pass_)
 
 
-def _collected(pool: Pool, name: str, prepared: Prepared, choice: Choice) -> tuple[Collected, str]:
+def _collect(pool: Pool, name: str, instance: Prepared, choice: Choice) -> tuple[Collected, str]:
     """What the alignment needs of a side, and the pass that it is of."""
-    collected = Collected(name)
-    program, wanted = _program(pool, name, prepared, choice.pass_)
-    collected.main = program
-    collected.portable = dataclasses.replace(program, artifact=portable(program.artifact))
-    if wanted == STEP and choice.donated:
-        collected.donation = attempt(collected, lambda: requests.donation(pool.get(name)))
-    return collected, wanted
+    delivery = Collected(name)
+    program, pass_ = _program(pool, name, instance, choice.pass_)
+    delivery.main = program
+    delivery.portable = dataclasses.replace(program, artifact=portable(program.artifact))
+    if pass_ == STEP and choice.donated:
+        delivery.donation = attempt(delivery, lambda: requests.donation(pool.get(name)))
+    return delivery, pass_
 
 
 def _of_references(references: tuple[str, str], pool: Pool, choice: Choice, scratch: Path, reporter: Reporter) -> Pair:
@@ -205,25 +207,25 @@ def _side_of(reference: str) -> tuple[str, str] | None:
 
 def _subject(reference: str, pool: Pool, choice: Choice, scratch: Path, reporter: Reporter) -> Subject:
     reporter.step(reference)
-    sided = _side_of(reference)
-    if sided is None:
+    parts = _side_of(reference)
+    if parts is None:
         return read_reference(reference)
-    workload = port_files.get(sided[0])
+    workload = port_files.get(parts[0])
     # Each reference has arrays of its own: one workload may be named twice.
     folder = scratch / f"{len(list(scratch.iterdir()))}"
     folder.mkdir()
-    _, prepared = prepare_both(workload, choice.size, choice.data, folder)
-    program, _ = _program(pool, sided[1], prepared, choice.pass_)
-    left, _ = subjects(program, program)
-    return dataclasses.replace(left, label=reference)
+    _, instance = prepare_both(workload, choice.size, choice.data, folder)
+    program, _ = _program(pool, parts[1], instance, choice.pass_)
+    subject, _ = subjects(program, program)
+    return dataclasses.replace(subject, label=reference)
 
 
-def _program(pool: Pool, name: str, prepared: Prepared, pass_: str | None) -> tuple[Program, str]:
+def _program(pool: Pool, name: str, instance: Prepared, pass_: str | None) -> tuple[Program, str]:
     """The program of a pass, and which pass that is."""
     side = pool.get(name)
-    modes = requests.load(side, prepared.loading)
-    wanted = chosen_pass(modes, pass_, prepared.workload.name)
-    return requests.program(side, wanted, "float32"), wanted
+    modes = requests.load(side, instance.loading)
+    pass_name = choose_pass(modes, pass_, instance.workload.name)
+    return requests.program(side, pass_name, "float32"), pass_name
 
 
 def _labels(labels: Sequence[str]) -> Sequence[str]:

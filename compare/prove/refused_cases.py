@@ -25,7 +25,7 @@ def collect_accepted(
     Args:
       at_size: the workload, and the arrays that it is judged on.
       collect: asks the side of a name.
-      failures: gets those of both sides.
+      failures: the list that failures of both sides are added to.
     """
     first: list[Failure] = []
     evidence, smaller, tables = collect_within_tables(at_size, collect, first)

@@ -33,12 +33,12 @@ class Slots:
     results: tuple[str, ...]
 
 
-def paired(programs: Sequence[Program]) -> list[Slots]:
+def pair_slots(programs: Sequence[Program]) -> list[Slots]:
     """Slots of two programs of one workload. What has no partner keeps its own name, after its side's number."""
     roles = [_roles(program) for program in programs]
-    shared = set(roles[0].values()) & set(roles[1].values())
+    common = set(roles[0].values()) & set(roles[1].values())
     return [
-        _slots(program, {name: role if role in shared else f"{number}:{name}" for name, role in roles_of.items()})
+        _slots(program, {name: role if role in common else f"{number}:{name}" for name, role in roles_of.items()})
         for number, (program, roles_of) in enumerate(zip(programs, roles, strict=True))
     ]
 

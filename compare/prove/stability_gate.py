@@ -41,8 +41,8 @@ def with_stability(
       prepared: the workload, and the arrays that it is judged on.
       collected: what each side delivered, by side.
       doubles: the float64 evidence.
-      failures: gets what fails meanwhile.
-      reporter: told of the step.
+      failures: the list that failures are added to.
+      reporter: shows the step.
     """
     reporter.step("stability")
     if parity.verdict == FAIL:
@@ -76,7 +76,7 @@ def swept_with(
       prepared: the workload, and the arrays that it is judged on.
       collected: what each side delivered, by side.
       doubles: the float64 evidence.
-      failures: gets what fails meanwhile.
+      failures: the list that failures are added to.
       reporter: told how far the sweep is.
     """
     results: list[Swept] = []

@@ -15,7 +15,7 @@ from compare.hlo.artifacts import hlo_of_artifact
 from compare.hlo.graph import Graph
 from compare.hlo.levels import Subject
 from compare.inputs.at_size import Prepared
-from compare.prove.shared_parameters import Slots, paired
+from compare.prove.shared_parameters import Slots, pair_slots
 from compare.sides import mapped, wire
 from workloads._framework import Parameter, Program, Twin
 from workloads._spec import ArraySpec
@@ -63,7 +63,7 @@ def subjects(
     Raises:
       UnreadableProgram: XLA does not take one of them.
     """
-    slots = slots or paired((left, right))
+    slots = slots or pair_slots((left, right))
     named = [
         dataclasses.replace(subject(label, program), parameters=names.parameters, results=names.results)
         for label, program, names in zip(labels, (left, right), slots, strict=True)
@@ -84,7 +84,7 @@ def cases(left: Program, right: Program, prepared: Prepared, most: int = 2) -> l
       most: how many cases are taken.
     """
     loading, twin = prepared.loading, twin_of(prepared)
-    slots = paired((left, right))
+    slots = pair_slots((left, right))
     shared = set(slots[0].parameters) & set(slots[1].parameters)
 
     def arguments(program: Program, names: Sequence[str], case: str) -> list[np.ndarray]:

@@ -24,7 +24,7 @@ from compare.progress import Countdown, Reporter, Silent
 from compare.prove.collect import FLOAT32, Collected
 from compare.prove.following import Following
 from compare.prove.moved_arguments import clip_to_range, move_roundings
-from compare.prove.oracle import Doubles, promoted
+from compare.prove.oracle import Doubles, promote_program
 from compare.prove.original_modes import AskEager
 from compare.prove.running import Running, running
 from compare.prove.subjects import first_inputs, subject, twin_of
@@ -89,7 +89,7 @@ def sweep(
         exact = doubles.programs.get(("tf", pass_))
         known = [program for program in (*programs, exact) if program is not None]
         if len(known) <= len(SIDES):
-            refused = collected["tf"].refused(pass_) if "tf" in collected else ""
+            refused = collected["tf"].explain_refusal(pass_) if "tf" in collected else ""
             reasons.append(f"{pass_}: {refused or 'not swept, a side gave no program'}")
             continue
         try:
@@ -304,7 +304,7 @@ class _Pass:
             line = breaking.line_of(subject("tf", original), _position(original, worst.outcome.leaf))
             first = breaking.first_broken(
                 subject("jax", port),
-                subject("jax", promoted(port)),
+                subject("jax", promote_program(port)),
                 _position(port, worst.outcome.leaf),
                 self._port.arguments(inputs),
                 self._port.arguments(self._base),

@@ -25,7 +25,7 @@ def check(side: Side, prepared: Prepared, collected: Collected, reporter: Report
       side: who is asked; the workload is loaded.
       prepared: the workload at the size that is timed.
       collected: gets what the side fails at.
-      reporter: told of every step.
+      reporter: shows every step.
     """
     try:
         return _check(side, prepared, collected, reporter)

@@ -306,7 +306,7 @@ def _examine(
 ) -> Examined | None:
     """Compare both programs; None where a side gave none."""
     try:
-        pair = program_pairs.of_collected(instance, deliveries, table, pool.environments())
+        pair = program_pairs.of_deliveries(instance, deliveries, table, pool.environments())
         return program_alignment.examine(pair, ALGEBRA, reporter, Scope.SHOWN_BY_VALUE) if pair else None
     except UnreadableProgram as error:
         failures.append(Failure("jax", "align the programs", str(error)))

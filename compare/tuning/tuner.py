@@ -17,7 +17,7 @@ from compare.inputs.port_files import prepare_both
 from compare.inputs.sizes import timed_size
 from compare.measure.phase_processes import Workers
 from compare.progress import Reporter
-from compare.prove.collect import chosen_pass
+from compare.prove.collect import choose_pass
 from compare.run.record_parts import cpu_name
 from compare.sides import requests
 from compare.sides._side import Side, SideError
@@ -113,7 +113,7 @@ def _search(live: Live, large: Prepared, plan: Plan, reporter: Reporter) -> Tune
     platform = environment["device"].partition(" ")[0]
     result = Tuned(
         size=large.size,
-        pass_=chosen_pass(facts.modes, plan.main_pass, large.workload.name),
+        pass_=choose_pass(facts.modes, plan.main_pass, large.workload.name),
         platform=platform,
         dimensions=dict(large.dimensions),
         environment=environment,

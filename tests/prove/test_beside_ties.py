@@ -11,7 +11,7 @@ import pytest
 
 from compare.hlo import bindings, disturbing
 from compare.parity import Evidence, held_leaves, judge
-from compare.prove.beside_ties import ASIDE, SPARED, Specs, judged_beside
+from compare.prove.beside_ties import ASIDE, SPARED, Specs, judge_beside_ties
 from compare.prove.oracle import Doubles
 from compare.prove.running import running
 from compare.record.vocabulary import FAIL, PASS
@@ -116,7 +116,7 @@ def judged(
         arrays["tf", "gradients", "kinks"] = {"y": running(native, twin)([twin.cases["kinks"]])[0]["y"]}
     evidence = Evidence("port", outputs={}, doubles=arrays)
     doubles = Doubles(arrays=arrays, programs=programs)
-    found = judged_beside(twin, specs, doubles, evidence, held_leaves(evidence))
+    found = judge_beside_ties(twin, specs, doubles, evidence, held_leaves(evidence))
     if found is doubles:
         return [judge(evidence).gates["gradients"].verdict]
     moved = found.cases["kinks beside"]["x"]

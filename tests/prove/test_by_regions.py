@@ -19,7 +19,7 @@ from compare.parity import Evidence, find_amplified, held_leaves, judge
 from compare.parity.evidence import TRAJECTORY, Amplified
 from compare.prove.by_regions import RegionJudge
 from compare.prove.collect import FLOAT32, Collected
-from compare.prove.oracle import Doubles, promoted
+from compare.prove.oracle import Doubles, promote_program
 from compare.prove.running import running
 from compare.prove.subjects import twin_of
 from workloads._framework import GRADIENTS, STEP, Parameter, Program, Result, Twin
@@ -114,7 +114,9 @@ def judge_case(
       others: further evidence.
     """
     twin = Twin("", False, {}, {"seed0": case}, {})
-    (exact,), (found,), (wide,) = (running(one, twin)([case]) for one in (promoted(original), port, promoted(port)))
+    (exact,), (found,), (wide,) = (
+        running(one, twin)([case]) for one in (promote_program(original), port, promote_program(port))
+    )
     rounded = {leaf: array.astype(np.float32) for leaf, array in exact.items()}
     outputs = {("tf/eager", GRADIENTS, "seed0"): rounded, ("jax/jit", GRADIENTS, "seed0"): narrow or found}
     doubles = {("tf", GRADIENTS, "seed0"): exact, ("jax", GRADIENTS, "seed0"): wide}
@@ -142,14 +144,14 @@ def test_an_edge_elsewhere_is_a_failure(prepared: Prepared, shift: float) -> Non
 def test_what_is_wrong_in_float32_alone_is_a_failure(prepared: Prepared) -> None:
     """A port that adds something where it is given float32, and only there: its float64 run is right."""
     twin = Twin("", False, {}, {"seed0": draw()}, {})
-    (exact,) = running(promoted(program()), twin)([draw()])
+    (exact,) = running(promote_program(program()), twin)([draw()])
     doubles = {(side, GRADIENTS, "seed0"): exact for side in ("tf", "jax")}
     assert judge_case(prepared, program(), program(shift=1e-4), draw(), doubles=doubles)[0] == "fail"
 
 
 def test_what_an_unstable_formula_decides_is_no_choice_of_rounding(prepared: Prepared) -> None:
     twin = Twin("", False, {}, {"seed0": draw()}, {})
-    (exact,) = running(promoted(program()), twin)([draw()])
+    (exact,) = running(promote_program(program()), twin)([draw()])
     doubles = {(side, GRADIENTS, "seed0"): exact for side in ("tf", "jax")}
     assert judge_case(prepared, program(), program(UNSTABLE), draw(), doubles=doubles)[0] == "fail"
 

@@ -77,7 +77,7 @@ def typed(dtype: str, computed: str) -> Compiled:
     module = f"HloModule hand\nENTRY entry {{\n  x = {computed}[4] parameter(0)\n"
     module += f"  ROOT y = {computed}[4] add(x, x)\n}}"
     optimized = Optimized(bindings.hlo_from_text(module), None)
-    return cells._typed(Compiled(), Program(bindings.artifact(program), (), ()), optimized)
+    return cells._with_types(Compiled(), Program(bindings.artifact(program), (), ()), optimized)
 
 
 def test_the_types_of_a_cell_are_told_where_its_program_asks_for_a_narrow_float() -> None:
@@ -87,7 +87,7 @@ def test_the_types_of_a_cell_are_told_where_its_program_asks_for_a_narrow_float(
 
 
 def test_a_program_that_cannot_be_read_here_has_no_types() -> None:
-    assert cells._typed(Compiled(), Program(b"no StableHLO", (), ()), Optimized(b"", None)) == Compiled()
+    assert cells._with_types(Compiled(), Program(b"no StableHLO", (), ()), Optimized(b"", None)) == Compiled()
 
 
 DOUBLING = """func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compare.prove.collect import chosen_modes
+from compare.prove.collect import choose_modes
 from workloads._framework import FORWARD, STEP
 from workloads._modes import ON_REQUEST, TF, TF_GRAPH, TF_KERAS
 
@@ -10,13 +10,13 @@ MODES = {FORWARD: ["eager", "graph", "jit"], STEP: ["eager", "graph", "keras", "
 
 
 def test_without_a_choice_all_run_but_those_on_request() -> None:
-    assert chosen_modes(TF, MODES, ()) == {FORWARD: ["eager", "graph", "jit"], STEP: ["eager", "graph", "keras"]}
+    assert choose_modes(TF, MODES, ()) == {FORWARD: ["eager", "graph", "jit"], STEP: ["eager", "graph", "keras"]}
 
 
 def test_those_on_request_run_when_they_are_named() -> None:
-    assert chosen_modes(TF, MODES, ON_REQUEST) == {FORWARD: ["eager"], STEP: ["eager", "keras-graph", "keras-steps"]}
+    assert choose_modes(TF, MODES, ON_REQUEST) == {FORWARD: ["eager"], STEP: ["eager", "keras-graph", "keras-steps"]}
 
 
 def test_a_choice_leaves_the_others_out_but_never_the_reference() -> None:
-    chosen = chosen_modes(TF, MODES, (TF_KERAS, TF_GRAPH))
+    chosen = choose_modes(TF, MODES, (TF_KERAS, TF_GRAPH))
     assert chosen == {FORWARD: ["eager", "graph"], STEP: ["eager", "graph", "keras"]}

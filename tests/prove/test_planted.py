@@ -24,7 +24,7 @@ from compare.inputs.at_size import Prepared, examples_of, prepare
 from compare.plain_json import to_json
 from compare.progress import Silent
 from compare.prove import locating, subjects
-from compare.prove.oracle import promoted
+from compare.prove.oracle import promote_program
 from compare.sides import mapped, requests, wire
 from compare.sides._side import Side, SideError
 from compare.sides.client import LiveSide
@@ -83,7 +83,7 @@ class Bench:
         prepared = self.prepared(file)
         right = self.port(prepared, pass_)
         if doubled:
-            left, right = promoted(left), promoted(right)
+            left, right = promote_program(left), promote_program(right)
         chosen = subjects.subjects(left, right)[1]
         drawn = subjects.cases(left, right, prepared, most=len(prepared.loading.cases))
         given = [drawn[0][1], drawn[-1][1]]
@@ -97,7 +97,7 @@ class Bench:
         prepared = self.prepared(self.honest(workload))
         right = self.port(prepared, pass_)
         if doubled:
-            left, right = promoted(left), promoted(right)
+            left, right = promote_program(left), promote_program(right)
         chosen = subjects.subjects(left, right)[0]
         drawn = subjects.cases(left, right, prepared, most=len(prepared.loading.cases))
         return ran(chosen, [drawn[0][0], drawn[-1][0]], [True, False], DOUBLE if doubled else SINGLE)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compare.prove.shared_parameters import paired, updates
+from compare.prove.shared_parameters import pair_slots, updates
 from workloads._framework import Parameter, Program, Result
 
 KERNEL, BIAS = (8, 4), (4,)
@@ -39,14 +39,14 @@ OPTAX = program(
 
 
 def test_inputs_and_weights_have_their_names() -> None:
-    left, right = paired((KERAS, OPTAX))
+    left, right = pair_slots((KERAS, OPTAX))
 
     assert left.parameters[:3] == right.parameters[:3] == ("input x", "weight dense/kernel", "weight dense/bias")
     assert left.results[:2] == ("loss", "weight dense/kernel")
 
 
 def test_states_are_paired_by_weight_and_role_whatever_the_optimizer_calls_them() -> None:
-    left, right = paired((KERAS, OPTAX))
+    left, right = pair_slots((KERAS, OPTAX))
 
     assert left.parameters[3:] == (
         "state step",
@@ -63,19 +63,19 @@ def test_a_side_that_knows_the_weight_says_it_whatever_it_calls_it() -> None:
     optax = Parameter("state", "mu/blocks/0/w", KERNEL, "float32", owner="dense/kernel", part="mu")
     weight = Parameter("weight", "dense/kernel", KERNEL, "float32")
 
-    left, right = paired([Program(b"", (weight, state), ()) for state in (keras, optax)])
+    left, right = pair_slots([Program(b"", (weight, state), ()) for state in (keras, optax)])
 
     assert left.parameters == right.parameters == ("weight dense/kernel", "state first moment of dense/kernel")
 
 
 def test_a_state_of_another_shape_belongs_to_no_weight() -> None:
-    left, _ = paired((program([("dense_kernel_momentum", BIAS)]), OPTAX))
+    left, _ = pair_slots((program([("dense_kernel_momentum", BIAS)]), OPTAX))
 
     assert left.parameters[3] == "state 0:dense_kernel_momentum"
 
 
 def test_a_state_of_one_side_keeps_its_name() -> None:
-    left, right = paired((program([("adam/learning_rate", ())]), OPTAX))
+    left, right = pair_slots((program([("adam/learning_rate", ())]), OPTAX))
 
     assert left.parameters[3] == "state 0:adam/learning_rate"
     assert all(slot.startswith("state 1:") for slot in right.parameters[3:])
@@ -84,7 +84,7 @@ def test_a_state_of_one_side_keeps_its_name() -> None:
 def test_two_states_of_one_role_are_not_guessed() -> None:
     twice = program([("a/mu/dense/kernel", KERNEL), ("b/mu/dense/kernel", KERNEL)])
 
-    left, right = paired((twice, OPTAX))
+    left, right = pair_slots((twice, OPTAX))
 
     assert not set(left.parameters[3:]) & set(right.parameters[3:])
 

@@ -12,7 +12,7 @@ from runs import record_of
 
 from compare import cli
 from compare.errors import RequestError
-from compare.prove.collect import chosen_pass
+from compare.prove.collect import choose_pass
 from workloads._framework import FORWARD, GRADIENTS, PASSES, STEP, default_pass
 from workloads._modes import TF_JIT
 
@@ -57,13 +57,13 @@ def results(workload: str = "cubes") -> dict[str, Any]:
 def test_the_pass_that_was_asked_for_is_chosen_and_else_the_step(
     passes: tuple[str, ...], asked: str | None, chosen: str
 ) -> None:
-    assert chosen_pass(passes, asked, "add") == chosen
+    assert choose_pass(passes, asked, "add") == chosen
     assert default_pass(passes) == chosen or asked
 
 
 def test_a_pass_that_a_workload_has_not_is_one_line_with_those_that_it_has() -> None:
     with pytest.raises(RequestError) as caught:
-        chosen_pass((FORWARD, GRADIENTS), STEP, "add")
+        choose_pass((FORWARD, GRADIENTS), STEP, "add")
     assert str(caught.value) == "expected a pass of add (forward, gradients), found 'step': choose another --pass"
 
 

@@ -13,7 +13,7 @@ from jax import export
 
 from compare.parity.measure import distance, scale_of
 from compare.prove.late_steps import LateSteps, late_steps
-from compare.prove.oracle import promoted
+from compare.prove.oracle import promote_program
 from workloads._framework import STEP, WEIGHTS, Parameter, Program, Result, Twin
 
 STEPS, BATCH = 50, 8
@@ -67,7 +67,7 @@ def program(init: Callable[[Any], Any], step: Step) -> Program:
     results = tuple(
         Result(name, tuple(aval.shape), str(aval.dtype)) for name, aval in zip(names, exported.out_avals, strict=True)
     )
-    return promoted(Program(exported.mlir_module_serialized, parameters, results, states))
+    return promote_program(Program(exported.mlir_module_serialized, parameters, results, states))
 
 
 def judged(original: tuple[Any, Step], port: tuple[Any, Step]) -> tuple[LateSteps, dict[str, float]]:
