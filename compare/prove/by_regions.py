@@ -30,7 +30,7 @@ from compare.prove.collect import Collected
 from compare.prove.exact_regions import regions_hold_exactly
 from compare.prove.moved_arguments import SAMPLES, measure_distances, measure_spread
 from compare.prove.open_regions import Arguments
-from compare.prove.oracle import Doubles, promoted
+from compare.prove.oracle import Doubles, promote_program
 from compare.prove.region_calls import FINE, RegionCalls
 from compare.prove.running import arguments, running
 from compare.prove.shared_parameters import Slots, pair_slots, without_pairs
@@ -116,7 +116,7 @@ class RegionJudge:
         states = sorted({early[round(position)] for position in np.linspace(0, len(early) - 1, MOST_STATES)})
         guided_run = GuidedRun(self.twin, self.doubles.guide)
         # With the constants of the programs that are judged: those of a native float64 step have other roundings.
-        records = programs.map(lambda program: guided_run.record(promoted(program), states))
+        records = programs.map(lambda program: guided_run.record(promote_program(program), states))
         exact = [records.map(lambda side, step=step: [*side[step].values()]) for step in states]
         calls = [
             Pair(*(_narrow(program, side) for program, side in zip(programs, call, strict=True))) for call in exact
