@@ -330,7 +330,7 @@ VERBS = {"embed", "feed"}
 PARTICIPLES = {
     "compare/api": 3,
     "compare/porting": 5,
-    "compare/prove": 87,
+    "compare/prove": 99,
     "compare/regions": 123,
     "compare/sides": 8,
     "jaxport": 15,

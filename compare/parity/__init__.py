@@ -3,9 +3,8 @@
 from compare.parity.evidence import Evidence, OracleSource
 from compare.parity.verdict import (
     explicable,
-    fails_by_rounding,
     failure_at_size,
-    find_rounding_failures,
+    find_amplified,
     held_leaves,
     judge,
     judge_held,
@@ -18,9 +17,8 @@ __all__ = [
     "Evidence",
     "OracleSource",
     "explicable",
-    "fails_by_rounding",
     "failure_at_size",
-    "find_rounding_failures",
+    "find_amplified",
     "held_leaves",
     "judge",
     "judge_held",

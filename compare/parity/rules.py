@@ -79,16 +79,19 @@ def compare_doubles(context: Context, gate: str, pass_: str, cases: Iterable[str
             comparisons += missing_runs(context, run, port, expected, ("float64", "float64"))
             continue
         scales = evidence.scales(pass_, case, expected)
-        for leaf in sorted({*port, *expected}):
-            place = replace(run, leaf=leaf)
-            comparisons += hold_to_either(
-                evidence, place, port, expected, scales, partial(_double_leaf, context, place, base), ""
-            )
+        comparisons += _hold_run(context, run, port, expected, scales, partial(_double_leaf, context, base))
     return comparisons
 
 
 def _double_leaf(
-    context: Context, place: Place, base: Base, port: Arrays, expected: Arrays, scales: Scales, says: str
+    context: Context,
+    base: Base,
+    place: Place,
+    amplification: Amplified | None,
+    port: Arrays,
+    expected: Arrays,
+    scales: Scales,
+    says: str,
 ) -> list[Held]:
     leaf = place.leaf
     problem = mismatch(place, port.get(leaf), expected.get(leaf))
@@ -102,7 +105,8 @@ def _double_leaf(
                 base(leaf, band.scale, scales.model),
                 CONSTANTS_FACTOR * _spread(context, place, rank),
                 _formula(context, "float64", place, rank),
-                declared=declared_bound,
+                _amplified(amplification, leaf, band),
+                declared_bound,
             ),
         )
         for rank, band in enumerate(scales.bands[leaf])
@@ -145,25 +149,31 @@ def compare_rounding(context: Context, gate: str, pass_: str, cases: Iterable[st
             if actual is None or oracle is None:
                 comparisons += missing_runs(context, run, actual, oracle, ("float32", "float64"))
                 continue
-            comparisons += _rounded_run(context, run, actual, oracle, scales[case], tf_errors)
+            hold_leaf = partial(_rounded_leaf, context, tf_errors)
+            comparisons += _hold_run(context, run, actual, oracle, scales[case], hold_leaf)
     return comparisons
 
 
-def _rounded_run(
-    context: Context, run: Place, actual: Arrays, oracle: Arrays, scales: Scales, tf_errors: Errors
+def _hold_run(
+    context: Context,
+    run: Place,
+    actual: Arrays,
+    expected: Arrays,
+    scales: Scales,
+    hold_leaf: Callable[..., list[Held]],
 ) -> list[Held]:
-    """A run against the oracle; where it fails and its regions hold, with what amplifies their roundings.
+    """A run against the reference; where it fails and its regions hold, with what amplifies their roundings.
 
     That is allowed the whole run or nothing of it: what explains one leaf explains all.
     """
 
     def against(amplification: Amplified | None) -> list[Held]:
         comparisons: list[Held] = []
-        for leaf in sorted({*actual, *oracle}):
+        for leaf in sorted({*actual, *expected}):
             place = replace(run, leaf=leaf)
-            hold_leaf = partial(_rounded_leaf, context, place, tf_errors, amplification)
             says = amplification.says if amplification else ""
-            comparisons += hold_to_either(context.evidence, place, actual, oracle, scales, hold_leaf, says)
+            compare_leaf = partial(hold_leaf, place, amplification)
+            comparisons += hold_to_either(context.evidence, place, actual, expected, scales, compare_leaf, says)
         return comparisons
 
     comparisons = against(None)
@@ -176,8 +186,8 @@ def _rounded_run(
 
 def _rounded_leaf(
     context: Context,
-    place: Place,
     tf_errors: Errors,
+    place: Place,
     amplification: Amplified | None,
     actual: Arrays,
     oracle: Arrays,
@@ -203,7 +213,7 @@ def _rounded_leaf(
                 _rounding_bound(context, place, dtype, band.scale, scales.model, own[rank]),
                 allowance=_spread(context, place, rank),
                 formula=_formula(context, "float32", place, rank),
-                amplified=AMPLIFIED_FACTOR * amplification.spread.get(leaf, 0.0) / band.scale if amplification else 0.0,
+                amplified=_amplified(amplification, leaf, band),
             ),
         )
         for rank, band in enumerate(scales.bands[leaf])
@@ -248,6 +258,11 @@ def _own_error(tf_errors: Errors, leaf: str, groups: int, rank: int) -> float | 
     if (leaf, groups, rank) in tf_errors:
         return tf_errors[leaf, groups, rank]
     return max((error for (name, _, _), error in tf_errors.items() if name == leaf), default=None)
+
+
+def _amplified(amplification: Amplified | None, leaf: str, band: Band) -> float:
+    """What amplified roundings explain, relative to the largest value of a group; nothing where no regions hold."""
+    return AMPLIFIED_FACTOR * amplification.spread.get(leaf, 0.0) / band.scale if amplification else 0.0
 
 
 def _spread(context: Context, place: Place, rank: int) -> float:

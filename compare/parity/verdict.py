@@ -171,34 +171,39 @@ def _any_fails(comparisons: Sequence[Comparison]) -> bool:
 def explicable(leaves: Leaves) -> frozenset[tuple[str, str]]:
     """(pass, case) of each failure that constants rounded to float32 might explain; the others need no second look."""
     return frozenset(
-        (leaf.place.pass_, leaf.place.case)
-        for gate in leaves.values()
-        for leaf in gate
-        if leaf.verdict == FAIL and leaf.error <= leaf.limit + LARGEST_ALLOWANCE
+        _run(leaf) for gate in leaves.values() for leaf in gate if leaf.verdict == FAIL and _may_be_of_constants(leaf)
     )
 
 
-def find_rounding_failures(evidence: Evidence, leaves: Leaves) -> frozenset[tuple[str, str]]:
-    """(pass, case) of each run in float32 that fails where float64 holds: its roundings may have been amplified.
+def _may_be_of_constants(leaf: Held) -> bool:
+    return leaf.error <= leaf.limit + LARGEST_ALLOWANCE
 
-    Where the original's own results are float64, roundings to float32 are what a port must not make.
+
+def find_amplified(evidence: Evidence, leaves: Leaves) -> frozenset[tuple[str, str]]:
+    """(pass, case) of each run that fails by what may have been amplified: its regions tell.
+
+    Those are runs in float32 that hold in float64, and training runs that fail in float64 by what constants rounded to
+    float32 may explain. Where the original's own results are float64, roundings to float32 are what a port must not
+    make.
 
     Args:
       evidence: has the original's results.
       leaves: the comparisons of each gate.
     """
     everything = [leaf for gate in leaves.values() for leaf in gate]
-    in_double = {_run(leaf) for leaf in everything if leaf.place.found_from == JAX and leaf.verdict == FAIL}
-    failing = {_run(leaf) for leaf in everything if fails_by_rounding(leaf)}
+    failing = [leaf for leaf in everything if leaf.verdict == FAIL]
+    amplified = {_run(leaf) for leaf in failing if _may_be_amplified(leaf)}
+    otherwise = {_run(leaf) for leaf in failing if leaf.place.found_from == JAX and not _may_be_amplified(leaf)}
     wide = {_run(leaf) for leaf in everything if evidence.is_wide(leaf.place.pass_, leaf.place.case, leaf.place.leaf)}
-    return frozenset(failing - in_double - wide)
+    return frozenset(amplified - otherwise - wide)
 
 
-def fails_by_rounding(leaf: Held) -> bool:
-    """Whether a leaf of a run in float32 is farther from float64 than its bound, by a finite error."""
+def _may_be_amplified(leaf: Held) -> bool:
+    """Whether a leaf that fails is off by a finite error of a run in float32, or by constants of a training run."""
     place = leaf.place
-    is_narrow = place.found_from != JAX and place.expected_from == TF and place.gate != "structure"
-    return leaf.verdict == FAIL and is_narrow and math.isfinite(leaf.error)
+    if place.found_from == JAX:
+        return place.gate == "training" and _may_be_of_constants(leaf)
+    return place.expected_from == TF and place.gate != "structure" and math.isfinite(leaf.error)
 
 
 def _run(leaf: Held) -> tuple[str, str]:

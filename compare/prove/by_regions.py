@@ -1,9 +1,12 @@
-"""Runs in float32 that come apart from float64 where the port in float64 does not: judged region by region.
+"""Runs that come apart from TensorFlow's by what was amplified: judged region by region.
 
 A relu that rounding turns, or a moment of Adam that is all rounding, takes a run far from another that is as right. A
 region is given the values that TensorFlow's program has there, so that nothing was amplified before it. If each rounds
 as TensorFlow's does, the run is as right as TensorFlow's. It may come no farther apart than roundings of what
 TensorFlow's program is given move its own results: a compiler may break what no region shows.
+
+A training step is judged in float64 too: its float64 run may hold a rate or another constant that was rounded to
+float32 on one side alone. The programs that users run hold the same constants, and their regions agree in float64.
 """
 
 from __future__ import annotations
@@ -19,23 +22,24 @@ from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.pair import Pair
 from compare.hlo.promote import PromotionError
 from compare.inputs.at_size import Prepared
-from compare.parity import fails_by_rounding, messages
+from compare.parity import messages
 from compare.parity.evidence import FLOAT32, TRAJECTORY, Amplified
 from compare.parity.holding import Leaves
 from compare.parity.measure import UNIT_ROUNDOFF, largest, wide
 from compare.prove.collect import Collected
+from compare.prove.exact_regions import regions_hold_exactly
 from compare.prove.moved_arguments import SAMPLES, measure_distances, measure_spread
 from compare.prove.open_regions import Arguments
-from compare.prove.oracle import Doubles
+from compare.prove.oracle import Doubles, promote_program
 from compare.prove.region_calls import FINE, RegionCalls
 from compare.prove.running import arguments, running
 from compare.prove.shared_parameters import Slots, pair_slots, without_pairs
 from compare.prove.split_programs import Split, SplitPrograms, split_on_cases
 from compare.prove.step_states import GuidedRun
 from compare.prove.subjects import subjects
+from compare.record.vocabulary import FAIL
 from compare.sides._side import SIDES
 from workloads._framework import STEP, Program, Twin
-from workloads._spec import Arrays
 from workloads._trajectory import LOSS, kept_as
 
 REGION_ROUNDINGS = 4
@@ -111,14 +115,11 @@ class RegionJudge:
         early = [step for step in failing if step <= LAST_STATE] or failing[:1]
         states = sorted({early[round(position)] for position in np.linspace(0, len(early) - 1, MOST_STATES)})
         guided_run = GuidedRun(self.twin, self.doubles.guide)
-        exact = [self.doubles.programs.get((side, STEP)) for side in ("tf", "jax")]
-        present = [program for program in exact if program is not None]
-        if len(present) < len(SIDES):
-            return
-        records = Pair(*(guided_run.record(program, states) for program in present))
+        # With the constants of the programs that are judged: those of a native float64 step have other roundings.
+        records = programs.map(lambda program: guided_run.record(promote_program(program), states))
+        exact = [records.map(lambda side, step=step: [*side[step].values()]) for step in states]
         calls = [
-            Pair(*(_fill(program, side[step]) for program, side in zip(programs, records, strict=True)))
-            for step in states
+            Pair(*(_narrow(program, side) for program, side in zip(programs, call, strict=True))) for call in exact
         ]
         slots = _pair_states(programs, calls)
         split = Pair(*subjects(programs.left, programs.right, slots=slots))
@@ -128,6 +129,8 @@ class RegionJudge:
         if judgement is None or not all(judgement[1]):
             return
         regions = judgement[0]
+        if regions.opened is not None and not regions_hold_exactly(regions.opened, calls, exact):
+            return
         run = running(programs.left, self.twin)
         samples = (guided_run.train(run, seed, self._unit) for seed in range(SAMPLES))
         spread = measure_distances(guided_run.train(run), samples)
@@ -158,15 +161,15 @@ class RegionJudge:
 
 def _failing_steps(leaves: Leaves) -> list[int]:
     """Numbers of the steps of the guided run in which a leaf fails, from 1."""
-    failing = [leaf for leaf in leaves["training"] if leaf.place.case == TRAJECTORY and fails_by_rounding(leaf)]
+    failing = [leaf for leaf in leaves["training"] if leaf.place.case == TRAJECTORY and leaf.verdict == FAIL]
     steps = {checkpoint.step for leaf in failing if (checkpoint := kept_as(leaf.place.leaf)) is not None}
     losses = {leaf.far.index[0] + 1 for leaf in failing if leaf.place.leaf == LOSS and leaf.far.index}
     return sorted(steps | losses)
 
 
-def _fill(program: Program, record: Arrays) -> list[np.ndarray]:
-    """The arguments of a program of a narrower type."""
-    return [record[f"{parameter.kind} {parameter.name}"].astype(parameter.dtype) for parameter in program.parameters]
+def _narrow(program: Program, exact: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """The arguments of a program, from those in float64."""
+    return [array.astype(parameter.dtype) for array, parameter in zip(exact, program.parameters, strict=True)]
 
 
 def _pair_states(programs: Pair[Program], calls: Sequence[Arguments]) -> list[Slots]:

@@ -11,7 +11,7 @@ from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.narrowings import narrowings
 from compare.hlo.promote import PromotionError
 from compare.inputs.at_size import Prepared
-from compare.parity import Evidence, explicable, find_rounding_failures, held_leaves, judge_held
+from compare.parity import Evidence, explicable, find_amplified, held_leaves, judge_held
 from compare.parity.holding import Leaves
 from compare.prove.beside_ties import judge_beside_ties
 from compare.prove.by_regions import RegionJudge
@@ -200,7 +200,7 @@ class _Explaining:
           evidence: what is judged.
           leaves: what it is held to.
         """
-        runs = find_rounding_failures(evidence, leaves) - evidence.regions.keys() - self.open_runs
+        runs = find_amplified(evidence, leaves) - evidence.regions.keys() - self.open_runs
         if not runs:
             return evidence, leaves
         twin = twin_with(self.instance, self.doubles)

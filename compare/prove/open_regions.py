@@ -141,11 +141,20 @@ class RegionGroup:
           number: of the call: regions of a kind take turns.
         """
         turn = number % len(self.turns)
-        own = (
-            [arguments[graph.parameters.index(key)] for key in alone]
-            for arguments, graph, alone in zip(call, self.regions.graphs, self.programs.alone, strict=True)
+        return RegionInputs([values_at[key] for key in self.keys[turn]], self.select_own(call), turn)
+
+    def select_own(self, call: Arguments) -> Pair[Sequence[np.ndarray]]:
+        """What each program alone takes in a call.
+
+        Args:
+          call: arguments of both programs.
+        """
+        return Pair(
+            *(
+                [arguments[graph.parameters.index(key)] for key in alone]
+                for arguments, graph, alone in zip(call, self.regions.graphs, self.programs.alone, strict=True)
+            )
         )
-        return RegionInputs([values_at[key] for key in self.keys[turn]], Pair(*own), turn)
 
     def find_refuted(self, inputs: Sequence[RegionInputs]) -> set[Matched]:
         """The values that were supposed to be one, and differ in float64 in one of these calls.
@@ -155,11 +164,11 @@ class RegionGroup:
         """
         exact = Pair(self.compiled_exactly, self._port_compiled_exactly)
         runs = (exact[side].each([one.in_float64(side) for one in inputs]) for side in (0, 1))
-        sizes = map(self._measure_sizes, inputs)
+        sizes = map(self.measure_sizes, inputs)
         calls = (ExactCall(Pair(*results), size) for *results, size in zip(*runs, sizes, strict=True))
         return find_refuted(self.regions.cut_points, self.programs, calls)
 
-    def _measure_sizes(self, inputs: RegionInputs) -> list[float]:
+    def measure_sizes(self, inputs: RegionInputs) -> list[float]:
         """By region, the largest value that it reads."""
         read = {position: largest([array]) for position, array in zip(self.programs.read, inputs.shared, strict=True)}
         return [max((read[position] for position in region.inputs), default=0.0) for region in self.programs.regions]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from compare.record.ablation_part import COMPARED, AblatedKernel, Ablation
 from compare.report import ablation_rows, numbers
 from compare.report.ablation_rows import Row
-from compare.report.html import styles, templates
+from compare.report.page_html import styles, templates
 from compare.report.showable import printable
 
 LONGEST = 60

@@ -6,7 +6,7 @@ from typing import Any
 
 from compare.record.ledger_part import LedgerCall, LedgerCure, RecompilationLedger, SideLedger
 from compare.report import ledger_tables, numbers
-from compare.report.html import styles, templates
+from compare.report.page_html import styles, templates
 from compare.report.showable import printable
 
 

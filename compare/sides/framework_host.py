@@ -20,7 +20,7 @@ from compare.sides._host import Host
 from compare.sides._side import Reply
 from compare.sides.call_arguments import Leaves, unpack
 from compare.sides.methods import Method, ProtocolError
-from compare.sides.process_state import ProcessState
+from compare.sides.process_state import ProcessState, watch_package_variables
 from compare.sides.replies import Calls, Changed, Load, Loaded, Seen
 from workloads._framework import KernelRun, Prepared
 from workloads._layer_calls import LayerCalls
@@ -84,7 +84,8 @@ class Worker(Host):
         """Build the workload, and report the modes of each pass."""
         self._prepared = {}
         arrays = mapped.load(loading.arrays)
-        self._state = self._state or ProcessState(self._framework.settings())
+        if self._state is None:
+            self._state = ProcessState(self._framework.settings(), watch_package_variables())
         self._held = memory.reset_peak_rss()
         start = time.perf_counter()
         facts = self._framework.load(wire.unpack_twin(vars(loading), arrays))

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from places import ROOT
 
-PAGES = [*sorted((ROOT / "docs/guide").glob("*.md")), ROOT / "docs/dumps.md"]
-"""The guide, and pages of the reference with commands that are carried out."""
+PAGES = [*sorted((ROOT / "docs/guide").glob("*.md")), ROOT / "docs/dumps.md", ROOT / "docs/index.md"]
+"""The guide, a page of the reference with commands that are carried out, and the start page."""
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

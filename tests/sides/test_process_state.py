@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import locale
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +52,49 @@ def test_each_of_what_a_process_shares_is_told_with_both_values(
     assert "jax.config.jax_enable_x64 (from False to True)" in found
     assert any(each.startswith("NumPy's handling of errors (from ") for each in found)
     assert len(found) == 5
+
+
+@pytest.fixture
+def of_packages(monkeypatch: pytest.MonkeyPatch) -> Iterator[Collection[str]]:
+    monkeypatch.setattr(os, "putenv", os.putenv)
+    monkeypatch.setattr(os, "unsetenv", os.unsetenv)
+    yield process_state.watch_package_variables()
+    os.environ.pop("SET_IN_TEST", None)
+
+
+def _run_as(path: str, source: str) -> None:
+    exec(compile(source, path, "exec"), {"os": os})
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "os.environ['SET_IN_TEST'] = '1'",
+        "os.environ.setdefault('SET_IN_TEST', '1')",
+        "os.environ.update(SET_IN_TEST='1')",
+    ],
+)
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        ("/env/lib/python3.11/site-packages/tensorflow/__init__.py", []),
+        ("/home/someone/model.py", ["environment variable SET_IN_TEST"]),
+    ],
+    ids=["by a package", "by the port"],
+)
+def test_only_variables_that_the_port_itself_sets_are_told(
+    of_packages: Collection[str], source: str, path: str, found: list[str]
+) -> None:
+    state = ProcessState(SETTINGS, of_packages)
+    _run_as(path, source)
+    assert told(state) == found
+
+
+def test_a_variable_that_the_port_sets_after_a_package_is_told(of_packages: Collection[str]) -> None:
+    state = ProcessState(SETTINGS, of_packages)
+    _run_as("/env/lib/python3.11/site-packages/jax/__init__.py", "os.environ['SET_IN_TEST'] = '1'")
+    _run_as("/home/someone/model.py", "os.environ['SET_IN_TEST'] = '2'")
+    assert told(state) == ["environment variable SET_IN_TEST"]
 
 
 def test_a_locale_that_was_set_is_told(state: ProcessState, monkeypatch: pytest.MonkeyPatch) -> None:
