@@ -331,7 +331,6 @@ PARTICIPLES = {
     "compare/api": 3,
     "compare/porting": 5,
     "compare/prove": 99,
-    "compare/regions": 123,
     "compare/sides": 8,
     "jaxport": 15,
     "tf_reference": 6,

@@ -27,13 +27,13 @@ def find_cut_points(alignment: Alignment) -> list[CutPoint]:
     usable = [match for match in alignment.matches if _is_usable(match, graphs, varying)]
     slots = [match for match in usable if match.matcher == SLOT]
     parameters = {(0, match.left) for match in slots} | {(1, match.right) for match in slots}
-    given = [CutPoint(Pair((match.left,), (match.right,)), is_parameter=True) for match in slots]
-    computed = [match for match in usable if (0, match.left) not in parameters and (1, match.right) not in parameters]
-    return sorted([*given, *_connected(computed)], key=lambda cut: cut.nodes.left)
+    cut_parameters = [CutPoint(Pair((match.left,), (match.right,)), is_parameter=True) for match in slots]
+    inner = [match for match in usable if (0, match.left) not in parameters and (1, match.right) not in parameters]
+    return sorted([*cut_parameters, *_connect(inner)], key=lambda cut: cut.nodes.left)
 
 
 def find_varying(graph: Graph) -> set[int]:
-    """What depends on parameters or on chance."""
+    """The values that depend on parameters or on random numbers."""
     varying = set(graph.parameters)
     for node in graph:
         if not varying.isdisjoint(node.operands) or draws(node):
@@ -42,7 +42,7 @@ def find_varying(graph: Graph) -> set[int]:
 
 
 def draws(node: Node) -> bool:
-    """Whether an operation, or one of its bodies, draws random numbers or does something beside having a value."""
+    """Whether an operation, or one of its bodies, draws random numbers or has a side effect."""
     return is_drawn(node) or any(is_drawn(inner) for region in node.regions for inner in region.walk())
 
 
@@ -53,8 +53,8 @@ def _is_usable(match: Match, graphs: Pair[Graph], varying: Pair[set[int]]) -> bo
     return left.shape.is_array and left.shape == right.shape and is_varying and is_arranged_alike
 
 
-def _connected(matches: list[Match]) -> Iterator[CutPoint]:
-    """Each set of values that matches connect."""
+def _connect(matches: list[Match]) -> Iterator[CutPoint]:
+    """A cut point for each set of values that matches connect."""
     parents: dict[_Member, _Member] = {}
 
     def root(member: _Member) -> _Member:
@@ -68,6 +68,6 @@ def _connected(matches: list[Match]) -> Iterator[CutPoint]:
     for member in sorted(parents):
         members[root(member)].append(member)
     by_value = {root((0, match.left)) for match in matches if match.matcher in (VALUE, NEIGHBOURHOOD)}
-    for first, connected in members.items():
-        left, right = (tuple(key for side, key in connected if side == wanted) for wanted in (0, 1))
+    for first, group in members.items():
+        left, right = (tuple(key for side, key in group if side == program) for program in (0, 1))
         yield CutPoint(Pair(left, right), is_by_value=first in by_value)

@@ -1,8 +1,8 @@
 """Finds cut points behind values that differ by rounding: both programs go on from the left program's values.
 
-Each program run as a whole carries its rounding along, until no value is near enough to its partner. Here what is left
-without a partner runs by itself, on both sides from the same arrays, so that nothing adds up from one region to the
-next.
+A program that runs as a whole carries its rounding along, until no value is near enough to its partner. Here the values
+without a partner are computed by themselves, on both sides from the same arrays, so that no rounding adds up from one
+region to the next.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Arrays = dict[int, list[np.ndarray]]
 def find_more_matches(
     alignment: Alignment, cases: Sequence[Arguments], tolerance: float = TOLERANCE, behind_changes: bool = False
 ) -> Alignment:
-    """The alignment with more matches: of what had no partner, run from values that have one.
+    """The alignment with more matches: values without a partner are computed from values that have one.
 
     Args:
       alignment: of two programs.
@@ -54,95 +54,97 @@ def find_more_matches(
     """
     graphs = Pair(alignment.left.graph, alignment.right.graph)
     numbering = Numbering(Pair(alignment.left, alignment.right))
-    known = list(alignment.matches)
-    arrays: Arrays = {key: [left[at] for left, _ in cases] for at, key in enumerate(graphs.left.parameters)}
+    matches = list(alignment.matches)
+    arrays: Arrays = {
+        key: [arguments[position] for arguments, _ in cases] for position, key in enumerate(graphs.left.parameters)
+    }
     for _ in range(_MOST_ROUNDS):
-        cuts = find_cut_points(dataclasses.replace(alignment, matches=tuple(known)))
-        residue = _Residue(graphs, known, cuts)
+        cuts = find_cut_points(dataclasses.replace(alignment, matches=tuple(matches)))
+        residue = _Residue(graphs, matches, cuts)
         _compute(graphs.left, arrays, residue.read)
-        more = residue.matches(numbering, known, residue.cases(arrays, cases), tolerance)
+        more = residue.matches(numbering, matches, residue.cases(arrays, cases), tolerance)
         executing.let_go()
         if not more and behind_changes:
-            more = residue.changed(numbering, known)
+            more = residue.match_change(numbering, matches)
         if not more:
             break
-        known += more
-    return dataclasses.replace(alignment, matches=tuple(known))
+        matches += more
+    return dataclasses.replace(alignment, matches=tuple(matches))
 
 
 class _Residue:
-    """What has no partner, as programs whose parameters are the cut points that it reads; ids are kept.
+    """The values without a partner, as programs whose parameters are the cut points that these read; ids are kept.
 
     Attributes:
       graphs: of either program.
       read: ids in the left program of all values that either of them takes.
     """
 
-    def __init__(self, graphs: Pair[Graph], known: Sequence[Match], cuts: Sequence[CutPoint]) -> None:
+    def __init__(self, graphs: Pair[Graph], matches: Sequence[Match], cuts: Sequence[CutPoint]) -> None:
         self._whole = graphs
         self._cut_of = Pair(
             {key: cut for cut in cuts for key in cut.nodes.left}, {key: cut for cut in cuts for key in cut.nodes.right}
         )
-        taken = Pair({match.left for match in known}, {match.right for match in known})
-        self.graphs = Pair(*(_open(graphs[side], taken[side], self._cut_of[side]) for side in (0, 1)))
+        partners = Pair({match.left for match in matches}, {match.right for match in matches})
+        self.graphs = Pair(*(_open(graphs[side], partners[side], self._cut_of[side]) for side in (0, 1)))
         origins = (self._origin(side, key) for side in (0, 1) for key in self.graphs[side].parameters)
         self.read = {key for key in origins if key is not None}
 
     def _origin(self, side: int, key: int) -> int | None:
-        """The id in the left program of what fills a parameter; None of a parameter of the right program alone."""
+        """The id in the left program of the value of a parameter; None for a parameter of the right program alone."""
         cut = self._cut_of[side].get(key)
         return cut.nodes.left[0] if cut else key if side == 0 else None
 
     def matches(
-        self, numbering: Numbering, known: Sequence[Match], cases: Sequence[Arguments], tolerance: float
+        self, numbering: Numbering, matches: Sequence[Match], cases: Sequence[Arguments], tolerance: float
     ) -> list[Match]:
-        """New matches: by value, and by number of what these connect."""
+        """New matches: by value, and by the numbers of values that these connect."""
         runs = Runs(self.graphs, lambda: cases, tolerance, budget())
         equal = equal_values(self.graphs, self._slots(), runs)
-        chosen = ByValue(self._whole, numbering, equal)
+        by_value = ByValue(self._whole, numbering, equal)
         more: list[Match] = []
         before = -1
         while before < len(more):
             before = len(more)
-            for matcher in (chosen, numbering):
-                more += matcher.matches([*known, *more])
+            for matcher in (by_value, numbering):
+                more += matcher.matches([*matches, *more])
         return more
 
-    def changed(self, numbering: Numbering, known: Sequence[Match]) -> list[Match]:
-        """The first operation without a partner that is one of the same values in both, but for what is constant."""
-        sides = zip(self.graphs, numbering.numbers(known), strict=True)
+    def match_change(self, numbering: Numbering, matches: Sequence[Match]) -> list[Match]:
+        """A match of the first operations without a partner that read the same values, constants aside."""
+        sides = zip(self.graphs, numbering.numbers(matches), strict=True)
         left, right = (dict(_by_what_varies(graph, numbers)) for graph, numbers in sides)
         return [Match(key, right[what], NEIGHBOURHOOD) for what, key in left.items() if what in right][:1]
 
     def _slots(self) -> list[Match]:
-        taken = set(self.graphs.right.parameters)
+        parameters = set(self.graphs.right.parameters)
         return [
             Match(left, right, SLOT)
             for left in self.graphs.left.parameters
             if left in self._cut_of.left
             for right in self._cut_of.left[left].nodes.right
-            if right in taken
+            if right in parameters
         ]
 
     def cases(self, arrays: Arrays, cases: Sequence[Arguments]) -> list[Arguments]:
-        """Arguments of what has no partner: in both programs, the arrays of the left one."""
-        positions = {key: at for at, key in enumerate(self._whole.right.parameters)}
+        """Arguments of the programs without a partner: for both, the arrays of the left one."""
+        positions = {key: position for position, key in enumerate(self._whole.right.parameters)}
 
-        def filled(side: int, key: int, case: int) -> np.ndarray:
+        def fill(side: int, key: int, case: int) -> np.ndarray:
             origin = self._origin(side, key)
             return cases[case][1][positions[key]] if origin is None else arrays[origin][case]
 
         return [
             (
-                [filled(0, key, case) for key in self.graphs.left.parameters],
-                [filled(1, key, case) for key in self.graphs.right.parameters],
+                [fill(0, key, case) for key in self.graphs.left.parameters],
+                [fill(1, key, case) for key in self.graphs.right.parameters],
             )
             for case in range(len(cases))
         ]
 
 
 def _by_what_varies(graph: Graph, numbers: Mapping[int, int]) -> Iterator[tuple[Hashable, int]]:
-    """Operations of arrays with their opcode, shape and the numbers of operands that are no constants."""
+    """Operations on arrays by opcode, shape, and the numbers of those operands that are no constants."""
     varying = find_varying(graph)
     for key in reversed(graph.results):
         node = graph.nodes[key]
@@ -151,10 +153,10 @@ def _by_what_varies(graph: Graph, numbers: Mapping[int, int]) -> Iterator[tuple[
             yield (node.opcode, node.shape, what), key
 
 
-def _open(graph: Graph, taken: set[int], cut_of: Mapping[int, CutPoint]) -> Graph:
-    """Of one graph, the values without a partner, back to the cut points that they read."""
-    wanted = [key for key, node in graph.nodes.items() if key not in taken and node.opcode != "parameter"]
-    inner, read, waiting = set[int](), set[int](), list(wanted)
+def _open(graph: Graph, partners: set[int], cut_of: Mapping[int, CutPoint]) -> Graph:
+    """The graph of the values without a partner, from the cut points that they read."""
+    results = [key for key, node in graph.nodes.items() if key not in partners and node.opcode != "parameter"]
+    inner, read, waiting = set[int](), set[int](), list(results)
     while waiting:
         key = waiting.pop()
         if key in cut_of:
@@ -163,14 +165,14 @@ def _open(graph: Graph, taken: set[int], cut_of: Mapping[int, CutPoint]) -> Grap
             inner.add(key)
             waiting.extend(graph.nodes[key].operands)
     parameters = [key for key in graph.nodes if key in read or (key in inner and key in graph.parameters)]
-    nodes = {key: as_parameter(graph.nodes[key], at) for at, key in enumerate(parameters)}
+    nodes = {key: as_parameter(graph.nodes[key], number) for number, key in enumerate(parameters)}
     nodes |= {key: node for key, node in graph.nodes.items() if key in inner and key not in nodes}
-    return Graph(graph.name, nodes, tuple(parameters), tuple(wanted))
+    return Graph(graph.name, nodes, tuple(parameters), tuple(results))
 
 
-def _compute(graph: Graph, arrays: Arrays, wanted: Collection[int]) -> None:
-    """Add the values that are not there yet, from those that are."""
-    missing = [key for key in wanted if key not in arrays]
+def _compute(graph: Graph, arrays: Arrays, keys: Collection[int]) -> None:
+    """Add the values that are missing, computed from those that are there."""
+    missing = [key for key in keys if key not in arrays]
     if not missing:
         return
     alive = find_needed(graph.nodes, (*graph.parameters, *missing))

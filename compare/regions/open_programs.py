@@ -31,21 +31,23 @@ class OpenPrograms:
     def results(self, side: int) -> list[tuple[int, int]]:
         """Of each result of a side, its region by position, and its place among the outputs of the piece."""
         return [
-            (at, place) for at, region in enumerate(self.regions) for place in range(len(region.pieces[side].outputs))
+            (position, place)
+            for position, region in enumerate(self.regions)
+            for place in range(len(region.pieces[side].outputs))
         ]
 
 
-def merge_regions(merged: Sequence[Region], regions: Regions) -> OpenPrograms:
+def merge_regions(members: Sequence[Region], regions: Regions) -> OpenPrograms:
     """One program a side that computes the outputs of all these regions, from what they read.
 
     Args:
-      merged: regions of the split.
+      members: regions of the split.
       regions: the split.
     """
-    read = tuple(sorted({at for region in merged for at in region.inputs}))
-    alone = Pair(*(_alone(merged, side) for side in (0, 1)))
-    graphs = Pair(*(_Merging(regions, read, alone[side], side).merge(merged) for side in (0, 1)))
-    return OpenPrograms(graphs, read, alone, tuple(merged))
+    read = tuple(sorted({position for region in members for position in region.inputs}))
+    alone = Pair(*(_alone(members, side) for side in (0, 1)))
+    graphs = Pair(*(_Merging(regions, read, alone[side], side).merge(members) for side in (0, 1)))
+    return OpenPrograms(graphs, read, alone, tuple(members))
 
 
 def count_roundings(region: Region, graph: Graph) -> float:
@@ -70,8 +72,8 @@ def _is_float(node: Node) -> bool:
     return node.shape.is_array and node.shape.dtype[0] in "fbc" and node.opcode not in ("constant", "parameter")
 
 
-def _alone(merged: Sequence[Region], side: int) -> tuple[int, ...]:
-    return tuple(dict.fromkeys(key for region in merged for key in region.pieces[side].alone))
+def _alone(members: Sequence[Region], side: int) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(key for region in members for key in region.pieces[side].alone))
 
 
 @dataclass
@@ -92,31 +94,31 @@ class _Merging:
     nodes: dict[int, Node] = field(default_factory=dict)
     copies: dict[tuple[int, tuple[int, ...]], int] = field(default_factory=dict)
 
-    def merge(self, merged: Sequence[Region]) -> Graph:
+    def merge(self, group: Sequence[Region]) -> Graph:
         """The graph of these regions; what two of them compute alike from the same cut points is there once."""
         source = self.regions.graphs[self.side]
-        keys = [self.regions.cut_points[at].nodes[self.side] for at in self.read]
+        keys = [self.regions.cut_points[position].nodes[self.side] for position in self.read]
         cut = dict(zip(self.read, range(len(self.read)), strict=True))
         for number, key in enumerate((*(members[0] for members in keys), *self.alone)):
             self.nodes[number] = as_parameter(source.nodes[key], number).but(id=number)
         parameters = tuple(self.nodes)
         alone = dict(zip(self.alone, parameters[len(self.read) :], strict=True))
-        results = [number for region in merged for number in self._outputs(region, source, cut, alone)]
+        results = [number for region in group for number in self._outputs(region, source, cut, alone)]
         return Graph("open regions", self.nodes, parameters, tuple(results))
 
     def _outputs(self, region: Region, source: Graph, cut: dict[int, int], alone: dict[int, int]) -> list[int]:
         piece = region.pieces[self.side]
-        placed = dict(alone)
-        for at in region.inputs:
-            placed |= dict.fromkeys(self.regions.cut_points[at].nodes[self.side], cut[at])
+        places = dict(alone)
+        for position in region.inputs:
+            places |= dict.fromkeys(self.regions.cut_points[position].nodes[self.side], cut[position])
         for key in piece.nodes:
             if key not in alone:
-                placed[key] = self._copy(source.nodes[key], tuple(placed[one] for one in source.nodes[key].operands))
-        return [placed[key] for key in piece.outputs]
+                places[key] = self._copy(source.nodes[key], tuple(places[one] for one in source.nodes[key].operands))
+        return [places[key] for key in piece.outputs]
 
     def _copy(self, node: Node, operands: tuple[int, ...]) -> int:
-        known = self.copies.get((node.id, operands))
-        if known is None:
-            known = self.copies[node.id, operands] = len(self.nodes)
-            self.nodes[known] = node.but(id=known, operands=operands)
-        return known
+        copy_id = self.copies.get((node.id, operands))
+        if copy_id is None:
+            copy_id = self.copies[node.id, operands] = len(self.nodes)
+            self.nodes[copy_id] = node.but(id=copy_id, operands=operands)
+        return copy_id

@@ -1,4 +1,4 @@
-"""What a pair of programs is split into: cut points, and the regions between them."""
+"""The parts of a pair of programs: cut points, and the regions between them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Region:
     Attributes:
       inputs: cut points that either piece reads, by position in `Regions.cut_points`.
       pieces: of either program.
-      cut_point: the one that it computes, None of a result that is none.
+      cut_point: the one that it computes; None for a result that is no cut point.
       results: names of the programs' results that it computes.
     """
 

@@ -30,10 +30,10 @@ class RegionPrograms:
 
     @property
     def slots(self) -> Pair[list[str]]:
-        """What fills each parameter: equal names for those that both pieces take."""
-        shared = [f"input {at}" for at in range(len(self.inputs))]
+        """A name for each parameter: equal ones for those that both pieces take."""
+        inputs = [f"input {number}" for number in range(len(self.inputs))]
         left, right = self.alone
-        return Pair([*shared, *(f"left {key}" for key in left)], [*shared, *(f"right {key}" for key in right)])
+        return Pair([*inputs, *(f"left {key}" for key in left)], [*inputs, *(f"right {key}" for key in right)])
 
 
 def make_programs(region: Region, regions: Regions) -> RegionPrograms:
@@ -44,7 +44,7 @@ def make_programs(region: Region, regions: Regions) -> RegionPrograms:
     """
     plain = _programs(region, regions, region.inputs)
     order = _order_of_use(plain)
-    return _programs(region, regions, tuple(region.inputs[at] for at in order))
+    return _programs(region, regions, tuple(region.inputs[number] for number in order))
 
 
 def identify(programs: RegionPrograms) -> bytes:
@@ -66,22 +66,22 @@ def _programs(region: Region, regions: Regions, inputs: tuple[int, ...]) -> Regi
 
 def _program(region: Region, regions: Regions, inputs: Sequence[int], side: int) -> Graph:
     graph, piece = regions.graphs[side], region.pieces[side]
-    placed: dict[int, int] = {}
+    places: dict[int, int] = {}
     nodes: dict[int, Node] = {}
-    for number, at in enumerate(inputs):
-        keys = regions.cut_points[at].nodes[side]
-        placed |= dict.fromkeys(keys, number)
+    for number, cut in enumerate(inputs):
+        keys = regions.cut_points[cut].nodes[side]
+        places |= dict.fromkeys(keys, number)
         nodes[number] = as_parameter(graph.nodes[keys[0]], number).but(id=number)
     parameters = list(nodes)
     for key in (*piece.alone, *(key for key in piece.nodes if key not in piece.alone)):
-        placed[key] = number = len(nodes)
+        places[key] = number = len(nodes)
         node = graph.nodes[key]
         if key in piece.alone:
             parameters.append(number)
             nodes[number] = as_parameter(node, number).but(id=number)
         else:
-            nodes[number] = node.but(id=number, operands=tuple(placed[operand] for operand in node.operands))
-    return Graph("region", nodes, tuple(parameters), tuple(placed[key] for key in piece.outputs))
+            nodes[number] = node.but(id=number, operands=tuple(places[operand] for operand in node.operands))
+    return Graph("region", nodes, tuple(parameters), tuple(places[key] for key in piece.outputs))
 
 
 def as_parameter(node: Node, number: int) -> Node:
@@ -93,30 +93,30 @@ def as_parameter(node: Node, number: int) -> Node:
 def _order_of_use(plain: RegionPrograms) -> list[int]:
     """The shared parameters in the order in which a walk from the outputs meets them, those of the left piece first.
 
-    Where an operation may take its operands in either order, the walk takes them by what they are computed like.
+    Where an operation may take its operands in either order, the walk orders them by their digests.
     """
-    met: dict[int, None] = {}
+    order: dict[int, None] = {}
     alike = _computed_alike(plain)
     for graph, digest in zip(plain.graphs, alike, strict=True):
         waiting = sorted(graph.results, key=digest.__getitem__, reverse=True)
-        seen = set[int]()
+        visits = set[int]()
         while waiting:
             key = waiting.pop()
-            if key in seen:
+            if key in visits:
                 continue
-            seen.add(key)
+            visits.add(key)
             if key < len(plain.inputs):
-                met[key] = None
+                order[key] = None
             node = graph.nodes[key]
             operands = sorted(node.operands, key=digest.__getitem__) if node.opcode in COMMUTATIVE else node.operands
             waiting.extend(reversed(operands))
-    return [*met]
+    return [*order]
 
 
 def _computed_alike(plain: RegionPrograms) -> Pair[dict[int, bytes]]:
     """By value of either piece, a digest that does not depend on how the shared parameters are numbered.
 
-    They are told apart by their shapes, and then by what reads them.
+    Shapes distinguish the parameters, and then the operations that read them.
     """
     colors = dict.fromkeys(range(len(plain.inputs)), b"")
     alike = plain.graphs.map(lambda graph: _digests_by(graph, colors))
@@ -124,9 +124,9 @@ def _computed_alike(plain: RegionPrograms) -> Pair[dict[int, bytes]]:
         readers: dict[int, list[bytes]] = {key: [] for key in colors}
         for graph, digest in zip(plain.graphs, alike, strict=True):
             for node in graph:
-                for at, key in enumerate(node.operands):
+                for number, key in enumerate(node.operands):
                     if key in readers:
-                        place = b"" if node.opcode in COMMUTATIVE else bytes([at % 256])
+                        place = b"" if node.opcode in COMMUTATIVE else bytes([number % 256])
                         readers[key].append(digest[node.id] + place)
         colors = {
             key: hashlib.blake2b(b"".join(sorted(read)), digest_size=16).digest() for key, read in readers.items()

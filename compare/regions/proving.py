@@ -1,4 +1,4 @@
-"""Which regions are proved: both pieces become the same program by rules that keep what it computes."""
+"""Proves regions: both pieces become the same program by rules that do not change its results."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _WITHOUT_ASSUMPTIONS = STRUCTURAL + tuple(rule for rule in ALGEBRAIC if not rule
 
 OPEN = "open"
 _MOST_NODES = 256
-"""Of a piece that rules are tried on. What is larger was left without a cut point by all matchers, and overlaps with
-others that are: to rewrite each takes minutes."""
+"""Nodes of a piece that rules are tried on. A larger piece has no cut points inside and overlaps with others like it:
+to rewrite each takes minutes."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class RegionProof:
 
 @dataclass(frozen=True, eq=False)
 class Proofs:
-    """What is proved of each region of a split, in its order."""
+    """The proof of each region of a split, in its order."""
 
     regions: Regions
     judged: tuple[RegionProof, ...]
@@ -56,11 +56,11 @@ class Proofs:
     @cached_property
     def open(self) -> Mapping[bytes, tuple[RegionProof, ...]]:
         """The open regions; identical ones are together."""
-        grouped: dict[bytes, list[RegionProof]] = {}
+        groups: dict[bytes, list[RegionProof]] = {}
         for one in self.judged:
             if one.level == OPEN:
-                grouped.setdefault(one.digest, []).append(one)
-        return {digest: tuple(group) for digest, group in grouped.items()}
+                groups.setdefault(one.digest, []).append(one)
+        return {digest: tuple(group) for digest, group in groups.items()}
 
 
 def prove(regions: Regions, level: str = STRUCTURE) -> Proofs:
@@ -74,26 +74,26 @@ def prove(regions: Regions, level: str = STRUCTURE) -> Proofs:
       regions: a valid split.
       level: of the graphs that were split: what rules of theirs assumed or rounded is no part of the proof.
     """
-    known: dict[bytes, RegionProof] = {}
-    judged = [_judged(region, regions, level, known) for region in regions.regions]
-    closed = [
-        _judged(without_determined(one.region, regions), regions, level, known) if one.level == OPEN else one
-        for one in judged
+    proofs_by_digest: dict[bytes, RegionProof] = {}
+    proofs = [_judge(region, regions, level, proofs_by_digest) for region in regions.regions]
+    final = [
+        _judge(without_determined(one.region, regions), regions, level, proofs_by_digest) if one.level == OPEN else one
+        for one in proofs
     ]
-    return Proofs(replace(regions, regions=tuple(one.region for one in closed)), tuple(closed))
+    return Proofs(replace(regions, regions=tuple(one.region for one in final)), tuple(final))
 
 
-def _judged(region: Region, regions: Regions, level: str, known: dict[bytes, RegionProof]) -> RegionProof:
-    """One region, by what is known of identical ones."""
+def _judge(region: Region, regions: Regions, level: str, proofs_by_digest: dict[bytes, RegionProof]) -> RegionProof:
+    """The proof of one region, shared with identical ones."""
     if max(len(piece.nodes) for piece in region.pieces) > _MOST_NODES:
         return RegionProof(region, OPEN, f"{region.cut_point} {region.results}".encode())
     pieces = make_programs(region, regions)
     plain = _results(pieces, STRUCTURAL)
     digest = b"|".join(b"".join(sorted(side)) for side in plain)
-    if digest not in known:
+    if digest not in proofs_by_digest:
         reason = _reason(pieces)
-        known[digest] = RegionProof(region, OPEN if reason else _level(pieces, plain, level), digest, reason)
-    return replace(known[digest], region=region)
+        proofs_by_digest[digest] = RegionProof(region, OPEN if reason else _level(pieces, plain, level), digest, reason)
+    return replace(proofs_by_digest[digest], region=region)
 
 
 def _reason(pieces: RegionPrograms) -> str:

@@ -1,4 +1,4 @@
-"""Finds supposed cut points that are none, by inputs at which their values differ.
+"""Refutes supposed cut points by inputs at which their values differ.
 
 A maximum of TensorFlow's `relu6` has the values of the whole `relu6` as long as no value comes to 6. The cases on which
 programs are aligned suggest it for a cut point, and an input with larger values refutes it.
@@ -45,38 +45,42 @@ Matched = tuple[int, int]
 """Ids in the left and in the right program."""
 
 
-def find_refuted(cuts: Sequence[CutPoint], opened: OpenPrograms, runs: Iterable[ExactCall]) -> set[Matched]:
+def find_refuted(cuts: Sequence[CutPoint], programs: OpenPrograms, runs: Iterable[ExactCall]) -> set[Matched]:
     """The values that were supposed to be one, and differ in a call though they are computed from the same arrays.
 
     Args:
       cuts: of the split that the programs are of.
-      opened: programs of its open regions.
+      programs: programs of its open regions.
       runs: what they give in float64 from the same arrays, in each call.
     """
-    results = [opened.results(side) for side in (0, 1)]
-    computed = {at: region.cut_point for at, region in enumerate(opened.regions) if region.cut_point is not None}
-    groups = {cut: [_members(cuts[cut])] for cut in computed.values()}
-    sizes_of = {region.cut_point: at for at, region in enumerate(opened.regions)}
+    results = [programs.results(side) for side in (0, 1)]
+    cut_of_region = {
+        position: region.cut_point for position, region in enumerate(programs.regions) if region.cut_point is not None
+    }
+    groups = {cut: [_members(cuts[cut])] for cut in cut_of_region.values()}
+    sizes_of = {region.cut_point: position for position, region in enumerate(programs.regions)}
     for run in runs:
         values: dict[int, dict[_Member, np.ndarray]] = {cut: {} for cut in groups}
         for side, arrays in enumerate(run.results):
-            for (at, output), array in zip(results[side], arrays, strict=True):
-                if at in computed:
-                    values[computed[at]][side, opened.regions[at].pieces[side].outputs[output]] = array
+            for (position, output), array in zip(results[side], arrays, strict=True):
+                if position in cut_of_region:
+                    values[cut_of_region[position]][side, programs.regions[position].pieces[side].outputs[output]] = (
+                        array
+                    )
         groups = {
-            cut: [*_parted(known, values[cut], NOISE * run.sizes[sizes_of[cut]])] for cut, known in groups.items()
+            cut: [*_part(members, values[cut], NOISE * run.sizes[sizes_of[cut]])] for cut, members in groups.items()
         }
-    return {pair for cut, known in groups.items() for pair in _apart(cuts[cut], known)}
+    return {pair for cut, members in groups.items() for pair in _apart(cuts[cut], members)}
 
 
-def without_matches(alignment: Alignment, refuted: Collection[Matched]) -> Alignment:
+def without_matches(alignment: Alignment, pairs: Collection[Matched]) -> Alignment:
     """The alignment without these matches."""
-    kept = tuple(match for match in alignment.matches if (match.left, match.right) not in refuted)
-    return dataclasses.replace(alignment, matches=kept)
+    matches = tuple(match for match in alignment.matches if (match.left, match.right) not in pairs)
+    return dataclasses.replace(alignment, matches=matches)
 
 
 def _apart(cut: CutPoint, groups: Sequence[Sequence[_Member]]) -> Iterable[Matched]:
-    group_of = {member: at for at, group in enumerate(groups) for member in group}
+    group_of = {member: number for number, group in enumerate(groups) for member in group}
     left, right = cut.nodes
     return ((one, other) for one in left for other in right if group_of[0, one] != group_of[1, other])
 
@@ -85,16 +89,16 @@ def _members(cut: CutPoint) -> list[_Member]:
     return [(side, key) for side in (0, 1) for key in cut.nodes[side]]
 
 
-def _parted(
+def _part(
     groups: Sequence[Sequence[_Member]], values: Mapping[_Member, np.ndarray], noise: float
 ) -> Iterable[list[_Member]]:
-    """The members of each group by what agrees with the first of them."""
+    """Split each group into groups whose members agree with their first one."""
     for group in groups:
-        left = list(group)
-        while left:
-            alike = [member for member in left if _agree(values[left[0]], values[member], noise)]
+        rest = list(group)
+        while rest:
+            alike = [member for member in rest if _agree(values[rest[0]], values[member], noise)]
             yield alike
-            left = [member for member in left[1:] if member not in alike]
+            rest = [member for member in rest[1:] if member not in alike]
 
 
 def _agree(one: np.ndarray, other: np.ndarray, noise: float) -> bool:

@@ -47,15 +47,15 @@ class OpenRegion:
 
 @dataclass(frozen=True)
 class RegionCounts:
-    """How two programs come apart into regions.
+    """The regions of two programs in numbers.
 
     Attributes:
       level: of the graphs that were split.
       total: regions, one for each cut point that is no parameter.
       structural, algebraic: how many are proved at these levels.
-      open: how many are not, and `distinct` how many of these differ; `largest` is the number of TensorFlow's
-        operations in the largest of them.
-      dropped: supposed cut points that were given up since they stood in a circle.
+      open: how many are not proved. `distinct` counts those that differ, and `largest` is the number of TensorFlow's
+        operations in the largest.
+      dropped: how many supposed cut points were given up because of a cycle.
       uncovered: results of one program alone.
       assumes: what rules of the level have assumed of the inputs.
       open_regions: the distinct open regions, the largest first.
@@ -75,13 +75,13 @@ class RegionCounts:
 
     @property
     def headline(self) -> str:
-        """All of it in a line."""
-        proved = self.structural + self.algebraic
-        said = f"regions: {self.total}, proved {proved} ({self.structural} structural, {self.algebraic} algebraic)"
+        """The counts in one line."""
+        proof_count = self.structural + self.algebraic
+        text = f"regions: {self.total}, proved {proof_count} ({self.structural} structural, {self.algebraic} algebraic)"
         if not self.open:
-            return said
+            return text
         return (
-            f"{said}, open {self.open} of which {self.distinct} are distinct; "
+            f"{text}, open {self.open} of which {self.distinct} are distinct; "
             f"the largest has {self.largest} of TensorFlow's operations"
         )
 
@@ -91,10 +91,10 @@ def count_regions(alignment: Alignment, names: Pair[Sequence[str]] = _UNNAMED) -
 
     Args:
       alignment: of the programs, at one of `LEVELS`.
-      names: what fills the parameters of either, in order; empty where nobody has told.
+      names: by program, names of its parameters in order; empty where these are unknown.
     """
     proofs = prove(split(alignment), alignment.level)
-    opened = sorted((_describe(group, proofs.regions, names) for group in proofs.open.values()),
+    open_regions = sorted((_describe(group, proofs.regions, names) for group in proofs.open.values()),
                     key=lambda one: (-one.operations[0], -one.times))  # fmt: skip
     changes = (change for form in (alignment.left, alignment.right) for change in form.changes)
     return RegionCounts(
@@ -103,12 +103,12 @@ def count_regions(alignment: Alignment, names: Pair[Sequence[str]] = _UNNAMED) -
         structural=proofs.counts.get(STRUCTURE, 0),
         algebraic=proofs.counts.get(ALGEBRA, 0),
         open=proofs.counts.get(OPEN, 0),
-        distinct=len(opened),
-        largest=max((one.operations[0] for one in opened), default=0),
+        distinct=len(open_regions),
+        largest=max((one.operations[0] for one in open_regions), default=0),
         dropped=proofs.regions.dropped,
         uncovered=proofs.regions.uncovered,
         assumes=tuple(sorted({change.assumes for change in changes if change.assumes})),
-        open_regions=tuple(opened),
+        open_regions=tuple(open_regions),
     )
 
 
@@ -121,7 +121,7 @@ def _describe(group: tuple[RegionProof, ...], regions: Regions, names: Pair[Sequ
         sources=(_sources(graphs.left, pieces.left), _sources(graphs.right, pieces.right)),
         shape=str(graphs.left.nodes[pieces.left.outputs[0]].shape),
         times=len(group),
-        results=tuple(name for judged in group for name in judged.region.results),
+        results=tuple(name for proof in group for name in proof.region.results),
         takes=len(first.region.inputs),
         alone=tuple(name for side in (0, 1) for name in _alone(graphs[side], pieces[side], names[side])),
         reason=first.reason,
@@ -140,5 +140,5 @@ def _sources(graph: Graph, piece: Piece) -> tuple[str, ...]:
 
 
 def _alone(graph: Graph, piece: Piece, names: Sequence[str]) -> list[str]:
-    told = dict(zip(graph.parameters, names, strict=False))
-    return [told.get(key, graph.nodes[key].name) for key in piece.alone]
+    name_of = dict(zip(graph.parameters, names, strict=False))
+    return [name_of.get(key, graph.nodes[key].name) for key in piece.alone]

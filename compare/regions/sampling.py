@@ -44,14 +44,14 @@ class SampleVerdict:
     reason: str = ""
 
 
-def compute_cut_values(regions: Regions, wanted: Iterable[Region], cases: Sequence[Arguments]) -> CutValues:
+def compute_cut_values(regions: Regions, members: Iterable[Region], cases: Sequence[Arguments]) -> CutValues:
     """What TensorFlow's program, the left one, computes in float64 at the cut points that some regions read.
 
     Not in float32: two cut points of which one is computed from the other would not fit together.
 
     Args:
       regions: the split.
-      wanted: the regions to be sampled.
+      members: the regions to be sampled.
       cases: arguments of both programs.
 
     Raises:
@@ -59,34 +59,37 @@ def compute_cut_values(regions: Regions, wanted: Iterable[Region], cases: Sequen
       PromotionError: it has no float64 self.
     """
     graph = regions.graphs.left
-    read = sorted({at for region in wanted for at in region.inputs})
-    artifact = _in_float64(graph, [regions.cut_points[at].nodes.left[0] for at in read])
-    runs = _run(artifact, [[widen(array) for array in left] for left, _ in cases])
-    return {at: [arrays[place] for arrays in runs] for place, at in enumerate(read)}
+    read = sorted({position for region in members for position in region.inputs})
+    artifact = _in_float64(graph, [regions.cut_points[position].nodes.left[0] for position in read])
+    runs = _run(artifact, [[widen(array) for array in arguments] for arguments, _ in cases])
+    return {position: [arrays[place] for arrays in runs] for place, position in enumerate(read)}
 
 
-def sample(judged: RegionProof, regions: Regions, at_cuts: CutValues, cases: Sequence[Arguments]) -> SampleVerdict:
+def sample(proof: RegionProof, regions: Regions, at_cuts: CutValues, cases: Sequence[Arguments]) -> SampleVerdict:
     """Whether both pieces of a region compute the same from the same arrays; in exact arithmetic, not in float32.
 
-    Parameters that one program takes alone keep the values that they have there. A region that reads such holds, or is
-    not judged: that it differs may be due to them.
+    A parameter that one program alone takes keeps its value. A region that reads one holds or is not judged: a
+    difference may be due to the parameter.
 
     Args:
-      judged: an open region.
-      regions: that it belongs to.
+      proof: an open region.
+      regions: the split that it belongs to.
       at_cuts: has the values of the cut points that it reads.
       cases: arguments of both programs.
     """
-    if judged.reason:
-        return SampleVerdict(NOT_JUDGED, reason=judged.reason)
-    made = make_programs(judged.region, regions)
-    shared = [[at_cuts[at][case] for at in made.inputs] for case in range(len(cases))]
+    if proof.reason:
+        return SampleVerdict(NOT_JUDGED, reason=proof.reason)
+    programs = make_programs(proof.region, regions)
+    values_by_case = [[at_cuts[cut][case] for cut in programs.inputs] for case in range(len(cases))]
     calls = [
-        [[*arrays, *_alone(regions, judged.region, side, case)] for arrays, case in zip(shared, cases, strict=True)]
+        [
+            [*arrays, *_alone(regions, proof.region, side, case)]
+            for arrays, case in zip(values_by_case, cases, strict=True)
+        ]
         for side in (0, 1)
     ]
     try:
-        artifacts = [_in_float64(graph) for graph in made.graphs]
+        artifacts = [_in_float64(graph) for graph in programs.graphs]
         left, right = (_run(artifact, call) for artifact, call in zip(artifacts, calls, strict=True))
         error = _distance(left, right)
         if error <= _BOUND:
@@ -97,14 +100,14 @@ def sample(judged: RegionProof, regions: Regions, at_cuts: CutValues, cases: Seq
     except (promote.PromotionError, UnreadableProgram) as failure:
         return SampleVerdict(NOT_JUDGED, reason=str(failure))
     bound = _BOUND + 4 * sum(spreads)
-    if error > bound and any(piece.alone for piece in judged.region.pieces):
-        # As the counters of two optimizers, of which nobody has said that they count the same.
+    if error > bound and any(piece.alone for piece in proof.region.pieces):
+        # Two counters of two optimizers, for example, may count different things.
         return SampleVerdict(NOT_JUDGED, error, bound, "it reads parameters of one program alone, which may not fit")
     return SampleVerdict(HOLDS if error <= bound else FAILS, error, bound)
 
 
 def _alone(regions: Regions, region: Region, side: int, case: Arguments) -> list[np.ndarray]:
-    positions = {key: at for at, key in enumerate(regions.graphs[side].parameters)}
+    positions = {key: position for position, key in enumerate(regions.graphs[side].parameters)}
     return [widen(case[side][positions[key]]) for key in region.pieces[side].alone]
 
 
@@ -124,12 +127,12 @@ def _run(artifact: bytes, calls: Sequence[Sequence[np.ndarray]]) -> list[list[np
 
 def _spread(artifact: bytes, calls: Sequence[Sequence[np.ndarray]], plain: Sequence[Sequence[np.ndarray]]) -> float:
     """How far results move with the constants that look rounded to float32."""
-    opened = open_constants(artifact)
-    if not opened.values:
+    open_program = open_constants(artifact)
+    if not open_program.values:
         return 0.0
-    moved = [move_constants(opened.values, seed) for seed in range(_PERTURBATIONS)]
-    runs = _run(opened.artifact, [[*call, *constants] for constants in moved for call in calls])
-    return max(_distance(plain, runs[at : at + len(calls)]) for at in range(0, len(runs), len(calls)))
+    constants_by_seed = [move_constants(open_program.values, seed) for seed in range(_PERTURBATIONS)]
+    runs = _run(open_program.artifact, [[*call, *constants] for constants in constants_by_seed for call in calls])
+    return max(_distance(plain, runs[start : start + len(calls)]) for start in range(0, len(runs), len(calls)))
 
 
 def _distance(left: Sequence[Sequence[np.ndarray]], right: Sequence[Sequence[np.ndarray]]) -> float:
