@@ -105,7 +105,7 @@ def _double_leaf(
                 base(leaf, band.scale, scales.model),
                 CONSTANTS_FACTOR * _spread(context, place, rank),
                 _formula(context, "float64", place, rank),
-                _amplified(amplification, leaf, band),
+                _measure_amplification(amplification, leaf, band),
                 declared_bound,
             ),
         )
@@ -213,7 +213,7 @@ def _rounded_leaf(
                 _rounding_bound(context, place, dtype, band.scale, scales.model, own[rank]),
                 allowance=_spread(context, place, rank),
                 formula=_formula(context, "float32", place, rank),
-                amplified=_amplified(amplification, leaf, band),
+                amplified=_measure_amplification(amplification, leaf, band),
             ),
         )
         for rank, band in enumerate(scales.bands[leaf])
@@ -260,7 +260,7 @@ def _own_error(tf_errors: Errors, leaf: str, groups: int, rank: int) -> float | 
     return max((error for (name, _, _), error in tf_errors.items() if name == leaf), default=None)
 
 
-def _amplified(amplification: Amplified | None, leaf: str, band: Band) -> float:
+def _measure_amplification(amplification: Amplified | None, leaf: str, band: Band) -> float:
     """What amplified roundings explain, relative to the largest value of a group; nothing where no regions hold."""
     return AMPLIFIED_FACTOR * amplification.spread.get(leaf, 0.0) / band.scale if amplification else 0.0
 

@@ -192,10 +192,10 @@ def find_amplified(evidence: Evidence, leaves: Leaves) -> frozenset[tuple[str, s
     """
     everything = [leaf for gate in leaves.values() for leaf in gate]
     failing = [leaf for leaf in everything if leaf.verdict == FAIL]
-    amplified = {_run(leaf) for leaf in failing if _may_be_amplified(leaf)}
+    candidates = {_run(leaf) for leaf in failing if _may_be_amplified(leaf)}
     otherwise = {_run(leaf) for leaf in failing if leaf.place.found_from == JAX and not _may_be_amplified(leaf)}
     wide = {_run(leaf) for leaf in everything if evidence.is_wide(leaf.place.pass_, leaf.place.case, leaf.place.leaf)}
-    return frozenset(amplified - otherwise - wide)
+    return frozenset(candidates - otherwise - wide)
 
 
 def _may_be_amplified(leaf: Held) -> bool:

@@ -46,7 +46,7 @@ REGION_ROUNDINGS = 4
 """Of a region: with what one rounding of each of its values does, as many as the rounding gate allows a whole pass."""
 LAST_STATE, MOST_STATES = 10, 3
 """Of training, so many states are judged, none after more steps than this: each costs that many steps in float64."""
-SAME_STATE = 0.05
+SAME_STATE = 1e-4
 """Relative to the largest value: states that are farther apart mean something else, as a velocity and a sum do."""
 
 

@@ -24,11 +24,11 @@ Errors = Mapping[int, float]
 """By region, an error relative to the largest value that it gives."""
 
 
-def regions_hold_exactly(opened: OpenRegions, calls: Sequence[Arguments], exact: Sequence[Arguments]) -> bool:
+def regions_hold_exactly(open_regions: OpenRegions, calls: Sequence[Arguments], exact: Sequence[Arguments]) -> bool:
     """Whether both pieces of each region agree in float64, in each call.
 
     Args:
-      opened: the regions.
+      open_regions: the regions.
       calls: arguments of both programs, in the types that they take.
       exact: the same in float64, for what one program alone takes: its states are not rounded to float32, since the
         other program's mean something else, and round elsewhere.
@@ -37,11 +37,11 @@ def regions_hold_exactly(opened: OpenRegions, calls: Sequence[Arguments], exact:
       UnreadableProgram: XLA cannot run a piece.
       PromotionError: a region has no float64 self.
     """
-    collected = opened.collect_inputs(calls)
+    inputs_by_group = open_regions.collect_inputs(calls)
     return all(
         _ExactGroup(group).holds(dataclasses.replace(inputs, own=group.select_own(call)))
-        for group, of_calls in zip(opened.groups, collected, strict=True)
-        for inputs, call in zip(of_calls, exact, strict=True)
+        for group, inputs_of_calls in zip(open_regions.groups, inputs_by_group, strict=True)
+        for inputs, call in zip(inputs_of_calls, exact, strict=True)
     )
 
 
@@ -58,18 +58,19 @@ class _ExactGroup:
         if max(errors.values(), default=0.0) <= SEMANTICS_BOUND:
             return True
         allowance = self._measure_allowance(inputs, Pair(left, right))
-        return all(error <= SEMANTICS_BOUND + allowance[at] for at, error in errors.items())
+        return all(error <= SEMANTICS_BOUND + allowance[region] for region, error in errors.items())
 
     @cached_property
     def _programs(self) -> Pair[tuple[Executable, tuple[np.ndarray, ...]]]:
         """Of each side, its pieces in float64 and the values of its rounded constants."""
-        opened = self.group.artifacts.map(lambda artifact: open_constants(promote(artifact)))
-        return opened.map(lambda program: (self.group.compile(program.artifact), program.values))
+        programs = self.group.artifacts.map(lambda artifact: open_constants(promote(artifact)))
+        return programs.map(lambda program: (self.group.compile(program.artifact), program.values))
 
     def _run(self, side: int, inputs: RegionInputs, seed: int | None) -> Sequence[np.ndarray]:
         executable, constants = self._programs[side]
-        moved = constants if seed is None else move_constants(constants, seed)
-        return executable([*inputs.in_float64(side), *moved])
+        if seed is not None:
+            constants = move_constants(constants, seed)
+        return executable([*inputs.in_float64(side), *constants])
 
     def _measure_allowance(self, inputs: RegionInputs, results: Pair[Sequence[np.ndarray]]) -> Errors:
         """How far rounded constants of both sides move what each region gives."""
@@ -78,37 +79,38 @@ class _ExactGroup:
             if not self._programs[side][1]:
                 continue
             spreads = [self._measure_spread(side, inputs, base, seed) for seed in range(PERTURBATIONS)]
-            for at in allowance:
-                allowance[at] += CONSTANTS_FACTOR * max(spread[at] for spread in spreads)
-        return {at: min(of_region, LARGEST_ALLOWANCE) for at, of_region in allowance.items()}
+            for region in allowance:
+                allowance[region] += CONSTANTS_FACTOR * max(spread[region] for spread in spreads)
+        return {region: min(most, LARGEST_ALLOWANCE) for region, most in allowance.items()}
 
     def _measure_spread(self, side: int, inputs: RegionInputs, base: Sequence[np.ndarray], seed: int) -> Errors:
         spreads = dict.fromkeys(range(len(self.group.programs.regions)), 0.0)
-        moved = self._run(side, inputs, seed)
-        for (at, _), one, other in zip(self.group.programs.results(side), base, moved, strict=True):
-            spreads[at] = max(spreads[at], _measure_error(one, other, floor=0.0))
+        sample = self._run(side, inputs, seed)
+        for (region, _), one, other in zip(self.group.programs.results(side), base, sample, strict=True):
+            spreads[region] = max(spreads[region], _measure_error(one, other, floor=0.0))
         return spreads
 
     def _compare(self, inputs: RegionInputs, left: Sequence[np.ndarray], right: Sequence[np.ndarray]) -> Errors:
         """By region, how far any value of either side is from the first of TensorFlow's."""
         programs = self.group.programs
         sizes = self.group.measure_sizes(inputs)
-        firsts = {at: array for (at, place), array in zip(programs.results(0), left, strict=True) if place == 0}
+        firsts = {region: array for (region, place), array in zip(programs.results(0), left, strict=True) if place == 0}
         errors = dict.fromkeys(range(len(programs.regions)), 0.0)
         for side, arrays in enumerate((left, right)):
-            for (at, _), array in zip(programs.results(side), arrays, strict=True):
-                errors[at] = max(errors[at], _measure_error(firsts[at], array, floor=NOISE * sizes[at]))
+            for (region, _), array in zip(programs.results(side), arrays, strict=True):
+                error = _measure_error(firsts[region], array, floor=NOISE * sizes[region])
+                errors[region] = max(errors[region], error)
         return errors
 
 
-def _measure_error(expected: np.ndarray, found: np.ndarray, floor: float) -> float:
+def _measure_error(expected: np.ndarray, actual: np.ndarray, floor: float) -> float:
     """The largest difference relative to the largest value; 0 within the floor, infinite where nothing is measured."""
     if not is_float(expected):
-        return 0.0 if np.array_equal(expected, found) else np.inf
-    if expected.shape != found.shape or not np.array_equal(np.isfinite(expected), np.isfinite(found)):
+        return 0.0 if np.array_equal(expected, actual) else np.inf
+    if expected.shape != actual.shape or not np.array_equal(np.isfinite(expected), np.isfinite(actual)):
         return np.inf
     is_finite = np.isfinite(expected)
-    if not np.array_equal(expected[~is_finite], found[~is_finite], equal_nan=True):
+    if not np.array_equal(expected[~is_finite], actual[~is_finite], equal_nan=True):
         return np.inf
-    gap = largest([wide(expected[is_finite]) - wide(found[is_finite])])
+    gap = largest([wide(expected[is_finite]) - wide(actual[is_finite])])
     return 0.0 if gap <= floor else gap / max(largest([expected[is_finite]]), np.finfo(np.float64).tiny)

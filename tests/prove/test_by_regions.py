@@ -221,8 +221,15 @@ def adam(x: Any, w: Any, m: Any) -> Any:
     return loss, w - RATE * m / (jnp.abs(m) + 1e-7), m
 
 
-def step_program(step: Step, dtype: type = np.float32) -> Program:
-    arrays = [np.ones((ROWS, TERMS), dtype), np.ones(TERMS, dtype), np.zeros(TERMS, dtype)]
+def step_program(step: Step, dtype: type = np.float32, state: float = 0.0) -> Program:
+    """A step as a program.
+
+    Args:
+      step: takes and returns the weights and one state.
+      dtype: that it computes in.
+      state: what it starts from.
+    """
+    arrays = [np.ones((ROWS, TERMS), dtype), np.ones(TERMS, dtype), np.full(TERMS, state, dtype)]
     with jax.enable_x64(dtype is np.float64):
         artifact = exported(step, *arrays)
     name = np.dtype(dtype).name
@@ -236,18 +243,33 @@ def step_program(step: Step, dtype: type = np.float32) -> Program:
 
 
 def judge_training(
-    prepared: Prepared, original: Step, port: Step, port_in_double: Step, original_in_double: Step | None = None
+    prepared: Prepared,
+    original: Step,
+    port: Step,
+    port_in_double: Step,
+    original_in_double: Step | None = None,
+    states: tuple[float, float] = (0.0, 0.0),
 ) -> tuple[str | None, str]:
+    """The verdict on training from TensorFlow's weights, and why a bound was widened.
+
+    Args:
+      prepared: a workload.
+      original: TensorFlow's step.
+      port: the port's.
+      port_in_double: the port's in float64.
+      original_in_double: TensorFlow's in float64; None is `original`.
+      states: what both start from.
+    """
     case = draw()
     batches = np.stack([case["x"]] * STEPS)
     twin = replace(twin_of(prepared), weights={"w": case["w"]}, batches={"x": batches})
     twin = replace(twin, cases={"seed0": {"x": case["x"]}})
     steps = tuple(range(1, STEPS + 1))
     exact = {
-        "tf": step_program(original_in_double or original, np.float64),
-        "jax": step_program(port_in_double, np.float64),
+        "tf": step_program(original_in_double or original, np.float64, states[0]),
+        "jax": step_program(port_in_double, np.float64, states[1]),
     }
-    narrow = {"tf": step_program(original), "jax": step_program(port)}
+    narrow = {"tf": step_program(original, state=states[0]), "jax": step_program(port, state=states[1])}
 
     def train(one: Program, guide: Arrays | None = None) -> Arrays:
         return unroll(running(one, twin).executable, one, twin, steps, guide)
@@ -276,6 +298,17 @@ def test_a_training_step_is_judged_at_its_own_states(prepared: Prepared) -> None
 
 def test_a_step_that_is_wrong_in_float32_alone_is_a_failure(prepared: Prepared) -> None:
     assert judge_training(prepared, keras_momentum, nesterov, optax_momentum)[0] == "fail"
+
+
+def adagrad(x: Any, w: Any, m: Any) -> Any:
+    loss, gradient = jax.value_and_grad(loss_of)(w, x)
+    m = m + gradient**2
+    return loss, w - RATE * gradient / jnp.sqrt(m), m
+
+
+@pytest.mark.parametrize("state", [0.102, 0.1002])
+def test_a_state_that_starts_elsewhere_is_a_failure_though_each_step_is_right(prepared: Prepared, state: float) -> None:
+    assert judge_training(prepared, adagrad, adagrad, adagrad, states=(0.1, state))[0] == "fail"
 
 
 def at_rate(rate: float) -> Step:
