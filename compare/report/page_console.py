@@ -18,7 +18,9 @@ _INDENT = "  "
 
 
 def print_page(page: Page, console: Console) -> None:
-    """Print every section, then how they are to be read."""
+    """Print what the page is of, every section, and how they are to be read."""
+    if page.summary:
+        print_lines([page.summary, ""], console, "strong")
     for section in page.sections:
         print_section(section, console)
         console.print()
@@ -28,10 +30,13 @@ def print_page(page: Page, console: Console) -> None:
 def print_section(section: Section, console: Console) -> None:
     """Print a section: its tables, below them what follows."""
     print_lines([": ".join(filter(None, (section.name, section.summary)))], console, "strong")
-    for block in section.blocks:
+    blocks = [block for block in section.blocks if isinstance(block, Table | Lines)]
+    for place, block in enumerate(blocks):
         if isinstance(block, Table):
+            if place and block.rows:
+                console.print()
             print_rows(block, console, _INDENT)
-        elif isinstance(block, Lines):
+        else:
             print_lines(block.lines, console, block.tone)
     print_lines(section.conclusions, console)
 

@@ -116,13 +116,15 @@ class Page:
     Attributes:
       command: that shows it.
       title: of the page.
-      origin: on what it was measured, and the like.
+      summary: what it is of.
+      origin: on what a page says that it was measured.
       sections: from the top down.
       notes: how it is to be read.
     """
 
     command: str
     title: str
+    summary: str = ""
     origin: Sequence[str] = ()
     sections: Sequence[Section] = ()
     notes: Sequence[str] = ()
