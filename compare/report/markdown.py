@@ -68,6 +68,7 @@ def parts(page: Page) -> Iterator[str]:
             if isinstance(block, Table):
                 yield from _table(block)
             elif isinstance(block, Lines):
+                yield from _paragraphs([f"{block.title}:"] if block.title and block.lines else [])
                 yield from _items(block.lines)
     yield from ("## How to read it", "", *_items(page.notes)) if page.notes else ()
 

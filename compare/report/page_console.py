@@ -37,8 +37,14 @@ def print_section(section: Section, console: Console) -> None:
                 console.print()
             print_rows(block, console, _INDENT)
         else:
-            print_lines(block.lines, console, block.tone)
+            _print_block(block, console)
     print_lines(section.conclusions, console)
+
+
+def _print_block(block: Lines, console: Console) -> None:
+    if block.title and block.lines:
+        print_lines([f"{block.title}:"], console)
+    print_lines([f"{_INDENT if block.title else ''}{line}" for line in block.lines], console, block.tone)
 
 
 def print_lines(lines: Sequence[str], console: Console, tone: str = "") -> None:

@@ -65,11 +65,12 @@ class Table:
 
 @dataclass(frozen=True)
 class Lines:
-    """Sentences, one below the other."""
+    """Sentences, one below the other, and what they are."""
 
     kind: ClassVar = "lines"
     lines: Sequence[str]
     tone: Tone = ""
+    title: str = ""
 
 
 @dataclass(frozen=True)
