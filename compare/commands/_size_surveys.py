@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from rich.console import Console
-
 from compare.commands import _asked
 from compare.commands._conclusion import Conclusion, list_names
 from compare.commands._output import or_else, rescue, writable_folder
@@ -26,7 +24,9 @@ from compare.progress import Reporter, reporter
 from compare.record.block_part import ChainsInBlocks
 from compare.record.crossing_part import Crossings
 from compare.record.vocabulary import FAIL, PASS, compose
-from compare.report import numbers, terminal
+from compare.report import numbers, page_html, terminal
+from compare.report.page_console import print_page
+from compare.report.pages import Page
 from compare.report.verdicts import INCOMPLETE
 from workloads._declared import AnyWorkload
 from workloads._spec import Workload
@@ -36,12 +36,11 @@ Found = TypeVar("Found", Crossings, ChainsInBlocks)
 
 @dataclass(frozen=True)
 class Survey(Generic[Found]):
-    """One of the two: how it is made, and how its record is named, printed and written as a page."""
+    """One of the two: how it is made, and how its record is named and shown."""
 
     make: Callable[[Sequence[Series], Asked, Path, Reporter], Found]
     file: str
-    show: Callable[[Found, Console], None]
-    write_page: Callable[[Found, Path], Path]
+    page: Callable[[Found], Page]
 
     def run(
         self, options: argparse.Namespace, series: Callable[[], Sequence[Series]], plan: Callable[[], Plan]
@@ -72,12 +71,13 @@ class Survey(Generic[Found]):
         plain: Any = to_json(record)
         with or_else(lambda: rescue(plain, self.file, as_json)):
             write_json(out / self.file, plain)
-            page = self.write_page(record, out)
+            page = self.page(record)
+            path = page_html.write_page(page, (out / self.file).with_suffix(".html"))
         if as_json:
             terminal.print_json(plain)
             return
-        self.show(record, terminal.console())
-        terminal.say(page)
+        print_page(page, terminal.console())
+        terminal.say(path)
 
 
 def find_workloads(names: Sequence[str], builtin: Mapping[str, Workload]) -> list[AnyWorkload]:

@@ -14,7 +14,6 @@ from compare.crossings import size_series, timing_blocks
 from compare.crossings.size_series import Series
 from compare.inputs.request import Plan
 from compare.report import block_page
-from compare.report.block_tables import print_blocks
 from workloads._layer_chain import CHAINS
 
 DEFAULT_OUT = Path("jaxport-blocks")
@@ -69,7 +68,7 @@ def main(options: argparse.Namespace) -> Conclusion:
     Raises:
       RequestError: there is no such chain, or it cannot be built in blocks.
     """
-    survey = Survey(timing_blocks.survey, "blocks.json", print_blocks, block_page.write_page)
+    survey = Survey(timing_blocks.survey, "blocks.json", block_page.page)
     return survey.run(options, lambda: _chains(options), lambda: _plan(options))
 
 

@@ -14,7 +14,6 @@ from compare.crossings import size_series, timing_series
 from compare.crossings.size_series import Series
 from compare.inputs.request import Plan
 from compare.report import crossing_page
-from compare.report.crossing_tables import print_crossings
 from workloads._small_operations import OPERATIONS
 
 DEFAULT_OUT = Path("jaxport-crossing")
@@ -68,7 +67,7 @@ def main(options: argparse.Namespace) -> Conclusion:
     Raises:
       RequestError: a function has no such dimension, or sizes are needed and were not given.
     """
-    survey = Survey(timing_series.survey, "crossing.json", print_crossings, crossing_page.write_page)
+    survey = Survey(timing_series.survey, "crossing.json", crossing_page.page)
     return survey.run(options, lambda: _series(options), lambda: _plan(options))
 
 

@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from compare.record.workload_part import Workload
 from compare.report import verdicts
-from compare.report.html import TEMPLATES, templates
+from compare.report.page_html import TEMPLATES, templates
 
 
 def render(name: str, part: Workload, lines: Sequence[str] = ()) -> str:

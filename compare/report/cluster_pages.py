@@ -12,7 +12,7 @@ from compare.report import cluster_comparisons, cluster_rows
 from compare.report.cluster_comparisons import ChangeRow
 from compare.report.cluster_pictures import draw
 from compare.report.cluster_rows import ClusterRow, OutsideRow
-from compare.report.html import styles, templates
+from compare.report.page_html import styles, templates
 from compare.report.pictures import save
 from compare.report.program_texts import file_stem
 from compare.report.showable import printable

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from compare.record.diagnosis_part import ATTENTION, BLOCKER, NOTE, Diagnosis
 from compare.report import doctor_words
-from compare.report.html import styles, templates
+from compare.report.page_html import styles, templates
 from compare.report.program_texts import file_stem
 from compare.report.showable import printable
 from compare.writing import write_atomically

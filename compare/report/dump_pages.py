@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from compare.report import dump_rows, numbers
-from compare.report.html import styles, templates
+from compare.report.page_html import styles, templates
 from compare.report.showable import entries, on_lines, part, printable, text
 from compare.report.terminal import print_table
 from compare.writing import write_atomically

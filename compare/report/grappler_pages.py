@@ -13,7 +13,7 @@ from compare.report.cluster_pages import data_url, short_stem
 from compare.report.cluster_rows import place
 from compare.report.grappler_changes import RewriteRow
 from compare.report.grappler_pictures import draw
-from compare.report.html import styles, templates
+from compare.report.page_html import styles, templates
 from compare.report.pictures import save
 from compare.report.showable import printable
 from compare.writing import write_atomically

@@ -15,8 +15,8 @@ from markupsafe import Markup
 
 from compare.report import compilers, hlo_reasons, numbers
 from compare.report.hlo_reasons import SIDES
-from compare.report.html import TEMPLATES, script_hash, styles, templates
 from compare.report.kernel_phases import by_phase
+from compare.report.page_html import TEMPLATES, script_hash, styles, templates
 from compare.report.showable import entries, mapping, part, printable, text
 from compare.report.target_pages import Tab
 from compare.writing import write_atomically

@@ -7,7 +7,7 @@ from pathlib import Path
 from compare.record.profile_part import ReadProfile
 from compare.report import profile_rows
 from compare.report.cluster_rows import place
-from compare.report.html import styles, templates
+from compare.report.page_html import styles, templates
 from compare.report.showable import printable
 from compare.writing import write_atomically
 

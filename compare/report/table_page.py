@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from compare.report import verdicts
-from compare.report.html import TEMPLATES, templates
+from compare.report.page_html import TEMPLATES, templates
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from compare import files
 from compare.record.base import Count, Many, Named, Part, Text
 from compare.record.target_part import Target
 from compare.report import numbers, target_rows
-from compare.report.html import styles, templates
+from compare.report.page_html import styles, templates
 from compare.report.program_texts import cut, file_stem
 from compare.report.showable import mapping, printable, text
 from compare.report.target_rows import LaunchRow

@@ -12,8 +12,8 @@ from markupsafe import Markup
 from compare.history.likeness import Difference
 from compare.history.series import Line, Point, Trend
 from compare.report import drawing, numbers, verdicts
-from compare.report.html import TEMPLATES, templates
 from compare.report.overviews import anchors
+from compare.report.page_html import TEMPLATES, templates
 from compare.report.showable import printable
 from compare.writing import write_atomically
 

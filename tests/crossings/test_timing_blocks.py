@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from owned_sides import NoPool, OwnedBlocks
+from pages import texts
 
 from compare.crossings import block_evidence, size_series, sized_times, timing_blocks
 from compare.crossings.block_evidence import Seen
@@ -19,7 +20,7 @@ from compare.progress import Silent
 from compare.record.block_part import ChainsInBlocks
 from compare.record.parity_part import AtSize
 from compare.record.vocabulary import FAIL, PASS
-from compare.report import block_rows
+from compare.report import block_page
 from compare.sides._side import SIDES
 from compare.sides.pool import Source
 from workloads import _registry
@@ -60,7 +61,7 @@ def test_a_planted_cost_of_a_call_moves_the_advice(
     assert [run.block for run in series.runs] == [0, 1, 2, 4, 8, 16]
     assert {each.mode: each.layers for each in series.advice} == dict.fromkeys(MODES, layers)
     assert all(each.shown for each in series.advice)
-    told = block_rows.sentences(series)
+    told = block_page.sentences(series)
     assert all(f"compile blocks of at least {layers} layer" in line and "less than 5 %" in line for line in told)
 
 
@@ -78,7 +79,7 @@ def test_times_over_the_graph_go_through_the_whole(tmp_path: Path) -> None:
 def test_too_few_pairs_give_no_advice(tmp_path: Path) -> None:
     (series,) = surveyed(tmp_path, pairs=2).series
     assert all(each.layers is None for each in series.advice)
-    assert all(line.endswith("undecided: the largest blocks have no interval") for line in block_rows.sentences(series))
+    assert all(line.endswith("undecided: the largest blocks have no interval") for line in block_page.sentences(series))
 
 
 def test_a_size_that_is_not_the_same_is_not_timed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,8 +91,8 @@ def test_a_size_that_is_not_the_same_is_not_timed(tmp_path: Path, monkeypatch: p
     (series,) = surveyed(tmp_path).series
     assert not series.runs[-1].seconds and series.runs[-2].seconds
     assert all(each.layers is None for each in series.advice)
-    rows = dict(block_rows.modes(series))["tf/graph"]
-    assert rows[-1].remark == "not timed: planted" and rows[0].block == "none"
+    rows = [row for row in texts(block_page.modes(series)) if row[0] == "tf/graph"]
+    assert rows[-1][-1] == "not timed: planted" and rows[0][1] == "none"
 
 
 def test_results_that_are_not_the_bits_of_the_whole_are_told_how_far() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from owned_sides import NoPool, Owned
+from pages import texts
 
 from compare.crossings import size_series, sized_times, timing_series
 from compare.crossings.sized_times import Asked
@@ -18,7 +19,7 @@ from compare.progress import Silent
 from compare.record.crossing_part import Crossings
 from compare.record.parity_part import AtSize
 from compare.record.vocabulary import FAIL, PASS
-from compare.report import crossing_rows
+from compare.report import crossing_page
 from compare.sides._side import SIDES
 from compare.sides.pool import Source
 from workloads._small_operations import OPERATIONS
@@ -63,9 +64,9 @@ def test_a_slowdown_beyond_a_size_moves_the_crossing_there(
     (crossing,) = series.crossings
     # From half to twice as long, a straight line between logarithms crosses 1 in the middle.
     assert crossing.at == pytest.approx(math.sqrt(SIZES[place] * SIZES[place + 1]), rel=0.05)
-    told = crossing_rows.sentence(series, OF_JIT)
+    told = crossing_page.sentence(series, OF_JIT)
     assert told.startswith("tf/jit against tf/graph: slower from about elements=")
-    assert "no crossing in the range: faster from 64 to 16,384" in crossing_rows.sentence(series, OF_JAX)
+    assert "no crossing in the range: faster from 64 to 16,384" in crossing_page.sentence(series, OF_JAX)
 
 
 def test_without_the_slowdown_nothing_crosses(tmp_path: Path) -> None:
@@ -84,7 +85,7 @@ def test_identical_code_that_differs_leaves_every_size_undecided(
     record = surveyed(tmp_path)
     (series,) = record.series
     assert series.crossings == () and all("A/A check failed" in run.ratios[JIT].withheld for run in series.runs)
-    assert crossing_rows.sentence(series, OF_JIT).endswith("undecided at every size")
+    assert crossing_page.sentence(series, OF_JIT).endswith("undecided at every size")
 
 
 def test_too_few_pairs_decide_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,8 +110,8 @@ def test_what_is_not_the_same_at_a_size_is_not_timed_there(tmp_path: Path, monke
     monkeypatch.setattr(timing_series, "judged_at", differs)
     (series,) = surveyed(tmp_path).series
     assert [bool(run.seconds) for run in series.runs] == [True, True, True, False, False]
-    assert [row.remark for row in crossing_rows.rows(series)][3:] == ["not timed: planted"] * 2
-    assert "faster from 64 to 1,024, undecided from 4,096 to 16,384" in crossing_rows.sentence(series, OF_JIT)
+    assert [row[-1] for row in texts(crossing_page.runs(series))][3:] == ["not timed: planted"] * 2
+    assert "faster from 64 to 1,024, undecided from 4,096 to 16,384" in crossing_page.sentence(series, OF_JIT)
 
 
 @pytest.mark.parametrize("sets", [0, 6])
@@ -130,4 +131,4 @@ def test_who_interrupts_keeps_what_was_complete(sets: int, tmp_path: Path, monke
         return
     record = surveyed(tmp_path, pairs=8)
     assert record.interrupted and found(record, JIT) == [(SIZES[1:3], "slower")]
-    assert any("Interrupted" in note for note in crossing_rows.notes(record))
+    assert any("Interrupted" in note for note in crossing_page.notes(record))

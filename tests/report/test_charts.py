@@ -15,7 +15,7 @@ from compare.record.results_file import load_plain
 from compare.record.workload_part import Workload
 from compare.report import charts
 from compare.report.drawing import JAX_COLOR, TF_COLOR
-from compare.report.html import TEMPLATES
+from compare.report.page_html import TEMPLATES
 
 RECORD = load_plain(DATA / "record_small.json")
 

@@ -13,7 +13,7 @@ from pages import HOSTILE, Page
 from compare.history.likeness import Difference
 from compare.history.series import Break, Line, Point, Trend
 from compare.report import drawing, trend
-from compare.report.html import TEMPLATES
+from compare.report.page_html import TEMPLATES
 from compare.report.showable import each_string
 
 

@@ -15,9 +15,15 @@ from compare.files import convert_plain
 from compare.record.envelope import SCHEMA, Record
 from compare.record.results_file import decode
 from compare.record.workload_part import Workload
+from compare.report.pages import Table
 
 HOSTILE = "<b onclick='x'>&amp;\x1b[31m"
 VOID = {"meta", "link", "br", "input", "img"}
+
+
+def texts(table: Table) -> list[list[str]]:
+    """The rows of a table as they are shown."""
+    return [[cell.text for cell in row] for row in table.compact()[1]]
 
 
 class Page(HTMLParser):
