@@ -10,8 +10,9 @@ from compare.hlo import bindings, executing, steps
 from compare.hlo.arrays.fingerprints import Fingerprint
 from compare.hlo.executing import Held
 from compare.hlo.graph import Graph
+from compare.hlo.promote import promote
 from compare.hlo.write_module import write_graph
-from workloads._compiling import IN_ORDER, for_size
+from workloads._compiling import IN_ORDER, QUICKLY, for_size
 
 _UNFUSED = {**IN_ORDER, "xla_disable_hlo_passes": "fusion"}
 """A fused kernel a value takes ten times as long to compile, and its intermediates are rounded otherwise: in the body
@@ -31,6 +32,18 @@ def prepare(graph: Graph, keys: Sequence[int]) -> PreparedGraph:
     bytecode = bindings.bytecode_of_hlo(write_graph(graph, arrays))
     options = for_size(_UNFUSED, count_elements(graph, arrays))
     return PreparedGraph(arrays, executing.compile_bytecode(bytecode, options))
+
+
+def prepare_in_double(graph: Graph, keys: Sequence[int]) -> PreparedGraph:
+    """The same in float64: the graph takes and gives arrays of it.
+
+    Raises:
+      UnreadableProgram: XLA cannot compile the graph.
+      PromotionError: it has no float64 self.
+    """
+    arrays = tuple(key for key in keys if graph.nodes[key].shape.is_array)
+    bytecode = promote(bindings.bytecode_of_hlo(write_graph(graph, arrays)))
+    return PreparedGraph(arrays, executing.compile_bytecode(bytecode, for_size(QUICKLY, count_elements(graph, arrays))))
 
 
 def prepare_in_steps(graph: Graph, keys: Sequence[int]) -> PreparedGraph:

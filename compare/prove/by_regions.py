@@ -42,8 +42,6 @@ from compare.sides._side import SIDES
 from workloads._framework import STEP, Program, Twin
 from workloads._trajectory import LOSS, kept_as
 
-REGION_ROUNDINGS = 4
-"""Of a region: with what one rounding of each of its values does, as many as the rounding gate allows a whole pass."""
 LAST_STATE, MOST_STATES = 10, 3
 """Of training, so many states are judged, none after more steps than this: each costs that many steps in float64."""
 SAME_STATE = 1e-4
@@ -129,7 +127,7 @@ class RegionJudge:
         if judgement is None or not all(judgement[1]):
             return
         regions = judgement[0]
-        if regions.opened is not None and not regions_hold_exactly(regions.opened, calls, exact):
+        if regions.opened is not None and not regions_hold_exactly(regions.opened, exact):
             return
         run = running(programs.left, self.twin)
         samples = (guided_run.train(run, seed, self._unit) for seed in range(SAMPLES))
@@ -145,7 +143,7 @@ class RegionJudge:
             return None
         if regions.opened is None:
             return regions, [True] * len(calls)
-        judge = RegionCalls(pass_, regions.opened, calls[0], self.dtype, REGION_ROUNDINGS)
+        judge = RegionCalls(pass_, regions.opened, calls[0], self.dtype, regions.opened.roundings)
         at_once = regions.opened.at_once
         outcomes = [
             outcome

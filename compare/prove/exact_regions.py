@@ -24,24 +24,25 @@ Errors = Mapping[int, float]
 """By region, an error relative to the largest value that it gives."""
 
 
-def regions_hold_exactly(open_regions: OpenRegions, calls: Sequence[Arguments], exact: Sequence[Arguments]) -> bool:
+def regions_hold_exactly(open_regions: OpenRegions, calls: Sequence[Arguments]) -> bool:
     """Whether both pieces of each region agree in float64, in each call.
+
+    The values at cut points are those of TensorFlow's program in float64: one that follows from others follows from
+    them to all digits, whichever a piece reads.
 
     Args:
       open_regions: the regions.
-      calls: arguments of both programs, in the types that they take.
-      exact: the same in float64, for what one program alone takes: its states are not rounded to float32, since the
-        other program's mean something else, and round elsewhere.
+      calls: arguments of both programs in float64.
 
     Raises:
       UnreadableProgram: XLA cannot run a piece.
       PromotionError: a region has no float64 self.
     """
-    inputs_by_group = open_regions.collect_inputs(calls)
+    exact = dataclasses.replace(open_regions, cut_values=open_regions.cut_values.in_double())
     return all(
-        _ExactGroup(group).holds(dataclasses.replace(inputs, own=group.select_own(call)))
-        for group, inputs_of_calls in zip(open_regions.groups, inputs_by_group, strict=True)
-        for inputs, call in zip(inputs_of_calls, exact, strict=True)
+        _ExactGroup(group).holds(inputs)
+        for group, inputs_of_calls in zip(exact.groups, exact.collect_inputs(calls), strict=True)
+        for inputs in inputs_of_calls
     )
 
 

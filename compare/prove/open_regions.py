@@ -292,12 +292,17 @@ class CutValues:
 
     Args:
       graph: of TensorFlow's program.
+      prepare: compiles it with other results.
     """
 
-    def __init__(self, graph: Graph) -> None:
-        self._graph = graph
+    def __init__(self, graph: Graph, prepare: Callable[..., values.PreparedGraph] = values.prepare) -> None:
+        self._graph, self._compile = graph, prepare
         self._positions = {key: position for position, key in enumerate(graph.parameters)}
         self._prepared: dict[int, values.PreparedGraph] = {}
+
+    def in_double(self) -> CutValues:
+        """What the promoted program has there."""
+        return CutValues(self._graph, values.prepare_in_double)
 
     def is_parameter(self, key: int) -> bool:
         """Whether a value has the same bits in both programs; what is computed was rounded."""
@@ -313,7 +318,7 @@ class CutValues:
         inner = [key for key in keys if key not in self._positions]
         missing = [key for key in inner if key not in self._prepared]
         if missing:
-            self._prepared |= dict.fromkeys(missing, values.prepare(self._graph, missing))
+            self._prepared |= dict.fromkeys(missing, self._compile(self._graph, missing))
         # By identity: several values have one program.
         programs = {id(self._prepared[key]): self._prepared[key] for key in inner}
         runs = [program.each(calls) for program in programs.values()]
