@@ -62,7 +62,7 @@ def _changes_that_turn(twin: Twin, side: StepSide, missing: Sequence[Missing]) -
     at_once = max(1, MOST_BYTES // max(of_one, 1))
     for start in range(0, len(changes), at_once):
         some = changes[start : start + at_once]
-        for change, call in zip(some, side.seen([_first_call(twin, side, change) for change in some]), strict=True):
+        for change, call in zip(some, side.observe([_first_call(twin, side, change) for change in some]), strict=True):
             for position, holds in missing:
                 is_turned = call.ways[position].failed if holds else call.ways[position].held
                 # A batch that is not finite shows only how the step treats such batches.
