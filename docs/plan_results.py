@@ -17,7 +17,8 @@ from pathlib import Path
 
 from compare.files import Expected, convert, read_json
 from compare.record.plan_part import Planned, PlannedStep
-from compare.report.plan_tables import plan_markdown
+from compare.report import markdown
+from compare.report.plan_page import page as plan_page
 from compare.writing import write_atomically
 
 PAGE = Path(__file__).parent / "results" / "plan.md"
@@ -90,7 +91,9 @@ def page() -> str:
     packages = {name: version for record in there for name, version in record.packages.items()}
     lines = [f"- missing: `{' '.join(command(name))}`: {WHY}" for name, record in records.items() if record is None]
     whole = Planned(schema=1, packages=packages, steps=tuple(steps))
-    return "\n".join(filter(None, [HEAD, "\n".join([*lines, ""]) if lines else "", plan_markdown(whole)]))
+    return "\n".join(
+        filter(None, [HEAD, "\n".join([*lines, ""]) if lines else "", "\n".join(markdown.parts(plan_page(whole)))])
+    )
 
 
 def main() -> None:

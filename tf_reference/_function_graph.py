@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,9 @@ from workloads._target import resolve
 
 Spec = tuple[str, Sequence[int | None], str]
 """Name, shape and dtype of an input; None is a size that is not fixed."""
+
+Origin = tuple[str, tuple[str, ...]]
+"""FILE:LINE or a scope, and names of variables."""
 
 _OTHER = {"float32": "float64", "float64": "float32", "float16": "float64", "bfloat16": "float64",
           "complex64": "complex128", "complex128": "complex64"}  # fmt: skip
@@ -119,7 +122,12 @@ def variable_names(graph: Any) -> dict[str, Any]:
             number += 1
             name = f"{base}_{number}"
         by_name[name] = variable
-    return by_name
+    # Weights are grouped by scopes: one that is named as the scope of another is in it.
+    return {f"{name}/value" if _is_scope(name, by_name) else name: one for name, one in by_name.items()}
+
+
+def _is_scope(name: str, names: Iterable[str]) -> bool:
+    return any(other.startswith(f"{name}/") for other in names)
 
 
 _LARGEST_WEIGHT = 1e3
@@ -142,10 +150,12 @@ class Reading:
     Args:
       concrete: its trace.
       other: its trace in another float type, if there is one.
+      place_of: where an operation comes from, and the names that this place gives to what it returns.
     """
 
-    def __init__(self, concrete: Any, other: Any) -> None:
+    def __init__(self, concrete: Any, other: Any, place_of: Callable[[Any], Origin] | None = None) -> None:
         self._concrete, self._other = concrete, other
+        self._place_of = place_of or _line_of
         self._bodies: list[Body | None] = []
         self._arrays: dict[str, np.ndarray] = {}
 
@@ -169,11 +179,13 @@ class Reading:
     def _captures(self) -> tuple[Captured, ...]:
         graph = self._concrete.graph
         variables = {id(variable.handle): (name, variable) for name, variable in variable_names(graph).items()}
+        others = {} if self._other is None else variable_names(self._other.graph)
         captures = []
         for outside, inside in graph.captures:
             if id(outside) in variables:
                 name, variable = variables[id(outside)]
-                result = Result(variable.dtype.name, known_shape(variable.shape))
+                follows = name in others and others[name].dtype != variable.dtype
+                result = Result(variable.dtype.name, known_shape(variable.shape), follows)
                 captures.append(Captured(name, True, result, variable.trainable, *_magnitude(variable)))
                 continue
             key = f"captured{len(captures)}"
@@ -223,7 +235,7 @@ class Reading:
         self, graph: Any, node: Any, other: Any, twin: Any, positions: Mapping[int, int], body: int,
         constants: Mapping[int, Sequence[np.ndarray]],
     ) -> Node:  # fmt: skip
-        line = users_line(node.traceback or ())
+        line, assigned = self._place_of(node)
         constant = ""
         if node.type == "Const" and node.outputs[0].dtype != tf.string:
             constant = f"constant{body}_{positions[id(node)]}"
@@ -250,7 +262,7 @@ class Reading:
             attributes=_attributes(node, twin),
             bodies=bodies,
             line=line,
-            assigned=find_targets(line),
+            assigned=assigned,
             constant=constant,
             known=tuple(constant_arrays),
         )
@@ -265,6 +277,12 @@ class Reading:
             if pairs:
                 bodies[name] = tuple(self._body(graphs[one], twins.get(there)) for one, there in pairs)
         return bodies
+
+
+def _line_of(node: Any) -> Origin:
+    """The user's line, and what it assigns to."""
+    line = users_line(node.traceback or ())
+    return line, find_targets(line)
 
 
 _CALLED = "PartitionedCall"

@@ -68,7 +68,7 @@ def reach(graph: Any, outputs: Iterable[str] | None, functions: Iterable[str] = 
       functions: further functions to start from.
     """
     library = {function.signature.name: function for function in graph.library.function}
-    nodes = list(graph.node) if outputs is None else _find_needed(graph.node, outputs)
+    nodes = list(graph.node) if outputs is None else find_needed(graph.node, outputs)
     bodies, open_, seen_names = [Body("", nodes)], [*_functions_called(nodes), *functions], set[str]()
     while open_:
         name = open_.pop()
@@ -84,7 +84,7 @@ def reach(graph: Any, outputs: Iterable[str] | None, functions: Iterable[str] = 
 def _of_function(function: Any) -> list[Any]:
     """The nodes that the results of a function need, and those with side effects."""
     stateful = [node.name for node in function.node_def if node.op in _side_effects(function)]
-    return _find_needed(function.node_def, [*function.ret.values(), *function.control_ret.values(), *stateful])
+    return find_needed(function.node_def, [*function.ret.values(), *function.control_ret.values(), *stateful])
 
 
 def _side_effects(function: Any) -> set[str]:
@@ -95,19 +95,24 @@ def _side_effects(function: Any) -> set[str]:
     }
 
 
-def _find_needed(nodes: Iterable[Any], outputs: Iterable[str]) -> list[Any]:
-    """The nodes that lead to these tensors, in their order."""
+def find_needed(nodes: Iterable[Any], outputs: Iterable[str]) -> list[Any]:
+    """The nodes that lead to these tensors, in their order.
+
+    Args:
+      nodes: of one body.
+      outputs: names of tensors.
+    """
     by_name = {node.name: node for node in nodes}
-    open_, seen_names = [_node_of(output) for output in outputs], set[str]()
+    open_, seen_names = [node_of(output) for output in outputs], set[str]()
     while open_:
         name = open_.pop()
         if name not in seen_names and name in by_name:
             seen_names.add(name)
-            open_ += map(_node_of, by_name[name].input)
+            open_ += map(node_of, by_name[name].input)
     return [node for name, node in by_name.items() if name in seen_names]
 
 
-def _node_of(tensor: str) -> str:
+def node_of(tensor: str) -> str:
     """The node of "node", "node:0", "node:output:0" or "^node"."""
     return tensor.removeprefix("^").partition(":")[0]
 
@@ -126,7 +131,7 @@ def _of_constants(nodes: Sequence[Any]) -> set[str]:
         before = len(names)
         for node in nodes:
             op_definition = definition(node.op)
-            inputs = {_node_of(tensor) for tensor in node.input}
+            inputs = {node_of(tensor) for tensor in node.input}
             if op_definition and not op_definition.is_stateful and (node.op == "Const" or (inputs and inputs <= names)):
                 names.add(node.name)
     return names
@@ -154,14 +159,14 @@ def _operation(function: str, node: Any, place: Place, of_constants: bool) -> Op
 
 def _kernel(node: Any, by_name: Mapping[str, Any]) -> tuple[int | None, ...]:
     """The sizes of a kernel [..., in, out] along the axes that it moves, from what makes it in the same body."""
-    source = by_name.get(_node_of(node.input[1])) if len(node.input) > 1 else None
+    source = by_name.get(node_of(node.input[1])) if len(node.input) > 1 else None
     for _ in range(_MOST_BEFORE):
         shape = _shape_of_result(source) if source is not None else None
         if shape is not None:
             return shape[:-2]
         if source is None or source.op not in _HANDED_ON or not source.input:
             break
-        source = by_name.get(_node_of(source.input[0]))
+        source = by_name.get(node_of(source.input[0]))
     return ()
 
 

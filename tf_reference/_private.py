@@ -198,9 +198,15 @@ def operation_definition(name: str) -> Any:
     return _require("tensorflow.python.framework.op_def_registry", "get")(name)
 
 
-def protocol(file: str, message: str) -> Any:
-    """A message of TensorFlow's protocol buffers, by the file that declares it below tensorflow/core/protobuf."""
-    return _require(f"tensorflow.core.protobuf.{file}", message)
+def protocol(file: str, message: str, folder: str = "protobuf") -> Any:
+    """A message of TensorFlow's protocol buffers, by the file that declares it below tensorflow/core.
+
+    Args:
+      file: without its ending.
+      message: the name.
+      folder: of the file.
+    """
+    return _require(f"tensorflow.core.{folder}.{file}", message)
 
 
 def matched_numbers(status: Any) -> frozenset[int]:

@@ -38,11 +38,7 @@ def inspect(folder: Path) -> Inspection:
     Raises:
       Unsupported: there is none, it is no SavedModel, or a link leads out of the folder.
     """
-    saved_model = _read(folder)
-    if not saved_model.meta_graphs:
-        raise Unsupported(f"expected a SavedModel in {folder}, found one without a graph: save it again")
-    graphs_with_tag = [graph for graph in saved_model.meta_graphs if _SERVE in graph.meta_info_def.tags]
-    meta = (graphs_with_tag or list(saved_model.meta_graphs))[0]
+    meta = read_graph(folder)
     signatures = {name: signature for name, signature in meta.signature_def.items() if name not in _OWN_SIGNATURES}
     functions = [] if signatures else _functions(meta)
     outputs = [name for signature in signatures.values() for name in _tensors(signature.outputs.values())]
@@ -60,6 +56,22 @@ def inspect(folder: Path) -> Inspection:
         variables=tuple({variable.name: variable for variable in _variables(meta)}.values()),
         versions={"tensorflow": meta.meta_info_def.tensorflow_version} if meta.meta_info_def.tensorflow_version else {},
     )
+
+
+def read_graph(folder: Path) -> Any:
+    """The MetaGraphDef of a SavedModel that serves, else its first.
+
+    Args:
+      folder: with saved_model.pb in it.
+
+    Raises:
+      Unsupported: there is none, it is no SavedModel, or a link leads out of the folder.
+    """
+    saved_model = _read(folder)
+    if not saved_model.meta_graphs:
+        raise Unsupported(f"expected a SavedModel in {folder}, found one without a graph: save it again")
+    graphs_with_tag = [graph for graph in saved_model.meta_graphs if _SERVE in graph.meta_info_def.tags]
+    return (graphs_with_tag or list(saved_model.meta_graphs))[0]
 
 
 def _read(folder: Path) -> Any:

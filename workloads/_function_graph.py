@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from workloads._inspection import Plain
 
 Place = tuple[int, int]
+VALUE = "value of "
+"""Before the name of a variable: the key of what it holds, among the arrays of a graph whose variables are carried."""
 
 
 @dataclass(frozen=True)

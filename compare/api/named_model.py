@@ -28,6 +28,8 @@ class NamedModel:
       python: the interpreter with TensorFlow; None is this one.
       timeout_s: how long a request may take.
       shown: what messages call it, where that is another file; "" where it is `target`.
+      signature: of a SavedModel that is ported; "" is its default.
+      outputs: names of tensors of a saved graph that is ported, in the place of a signature.
     """
 
     target: str
@@ -36,6 +38,8 @@ class NamedModel:
     python: str | None = None
     timeout_s: float = 300
     shown: str = ""
+    signature: str = ""
+    outputs: tuple[str, ...] = ()
 
 
 @contextmanager

@@ -31,6 +31,7 @@ from compare.sides.model_worker import ModelWorker
 from compare.sides.pool import Source
 from compare.sides.weight_workers import KerasModel, WeightWorkers
 from workloads._modes import Mode
+from workloads._saved_graph import SavedGraph
 
 MODES = (Mode("tf", "jit"), Mode("jax", "jit"))
 
@@ -109,8 +110,18 @@ def write_port(model: NamedModel, folder: Path, writing: Writing, progress: Repo
     return WrittenPort(folder, port.file, unwritten_places, files, report)
 
 
+def is_saved_graph(target: str) -> bool:
+    """Whether a target names a SavedModel, by its folder or file, or a frozen graph."""
+    return Path(target).is_dir() or Path(target).suffix.lower() == ".pb"
+
+
 def check_readable(model: NamedModel) -> None:
-    """Raise RequestError for what is neither a file of Keras nor a function that is there."""
+    """Raise RequestError for what is no file of Keras, saved graph or function that is there."""
+    if is_saved_graph(model.target):
+        return
+    if model.signature or model.outputs:
+        option = "--signature" if model.signature else "--output"
+        raise RequestError(f"expected {option} with a SavedModel or a .pb file, found {model.target}: drop it")
     if model.inputs or Path(model.target).suffix.lower() not in KERAS_FILES:
         check_reference("", model.target)
 
@@ -128,6 +139,12 @@ def write(model: NamedModel, folder: Path, sizes: Sizes, jax_python: str | None)
       RequestError: the model cannot be read.
     """
     with ExitStack() as stack:
+        if is_saved_graph(model.target):
+            path = Path(model.target)
+            path = path.parent if path.name == "saved_model.pb" else path
+            saved = SavedGraph(str(path), model.signature, (), model.outputs)
+            worker = ModelWorker(model.python, model.timeout_s, stack)
+            return function_ports.write_saved(saved, model.inputs, folder, worker)
         if model.inputs:
             worker = ModelWorker(model.python, model.timeout_s, stack)
             return function_ports.write(model.target, model.inputs, folder, worker)

@@ -21,9 +21,8 @@ from compare.progress import reporter
 from compare.record.ablation_part import UNJUDGED, Ablation
 from compare.record.envelope import SCHEMA
 from compare.record.vocabulary import FAIL, NOT_JUDGED, PASS
-from compare.report import terminal
-from compare.report.ablation_page import ablation_page
-from compare.report.ablation_tables import page, print_ablation, print_legend
+from compare.report import ablation_page, markdown, page_html, terminal
+from compare.report.page_console import print_page
 from compare.sides._side import SIDES
 from compare.sides.sources import source
 from compare.tuning import candidate_options
@@ -117,9 +116,7 @@ def main(options: argparse.Namespace) -> Conclusion:
     if options.json:
         terminal.print_json(record)
     else:
-        for name, ablation in ablations.items():
-            print_ablation(name, ablation, terminal.console())
-        print_legend(terminal.console())
+        print_page(ablation_page.page(ablations), terminal.console())
     _write(options, ablations, record)
     return conclude(ablations, has_gates=not options.no_gates)
 
@@ -147,10 +144,10 @@ def conclude(ablations: Mapping[str, Ablation], has_gates: bool) -> Conclusion:
 def _write(options: argparse.Namespace, ablations: Mapping[str, Ablation], record: object) -> None:
     """The files that were asked for, after the result was printed."""
     if options.markdown is not None:
-        write_atomically(options.markdown, page(ablations))
+        write_atomically(options.markdown, markdown.render(ablation_page.page(ablations)))
     if options.out is not None:
         write_json(options.out / "ablation.json", record)
-        write_atomically(options.out / "ablation.html", ablation_page(ablations))
+        page_html.write_page(ablation_page.page(ablations), options.out / "ablation.html")
         if not options.json:
             terminal.say(options.out / "ablation.html")
 

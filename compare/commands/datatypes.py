@@ -26,8 +26,8 @@ from compare.prove.in_each_type import Asking
 from compare.record.datatypes_part import LOST, TypedFunction, TypedFunctions
 from compare.record.envelope import SCHEMA
 from compare.record.vocabulary import FAIL, NOT_JUDGED, PASS
-from compare.report import terminal
-from compare.report.datatype_tables import page, print_functions
+from compare.report import datatype_page, markdown, terminal
+from compare.report.page_console import print_page
 from compare.report.verdicts import INCOMPLETE
 from compare.sides import requests
 from compare.writing import write_atomically
@@ -109,9 +109,9 @@ def main(options: argparse.Namespace) -> Conclusion:
     if options.json:
         terminal.print_json(to_json(record))
     else:
-        print_functions(record, terminal.console())
+        print_page(datatype_page.page(record), terminal.console())
     if options.markdown is not None:
-        write_atomically(options.markdown, page(record))
+        write_atomically(options.markdown, markdown.render(datatype_page.page(record)))
     missing = list(in_each_type.without_verdict(functions))
     if missing:
         terminal.complain(f"expected a verdict on each function, found none in any type on {', '.join(missing)}")

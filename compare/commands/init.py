@@ -74,6 +74,17 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         help="SRC is a function: its argument, such as x=f32[B,128] (repeat, in the order of the arguments)",
     )
     command.add_argument(
+        "--signature", default="", metavar="NAME",
+        help="of a SavedModel (default: serving_default, or the only one)",
+    )  # fmt: skip
+    command.add_argument(
+        "--output",
+        action="append",
+        default=[],
+        metavar="TENSOR",
+        help="of a frozen graph or SavedModel: what the port returns (repeat; default: what no operation takes)",
+    )
+    command.add_argument(
         "--batch",
         type=count,
         metavar="N",
@@ -108,7 +119,10 @@ def main(options: argparse.Namespace) -> Conclusion | None:
     """
     pythons = interpreters(options)
     custom = _arguments.custom(options, options.source)
-    model = NamedModel(options.source, tuple(options.input), custom, pythons["tf"], options.timeout)
+    model = NamedModel(
+        options.source, tuple(options.input), custom, pythons["tf"], options.timeout,
+        signature=options.signature, outputs=tuple(options.output),
+    )  # fmt: skip
     check_readable(model)
     check_folder(options.out, options.force)
     writable_folder(options.out)

@@ -25,8 +25,8 @@ from compare.progress import Reporter, reporter
 from compare.record.envelope import SCHEMA
 from compare.record.plan_part import JudgedLayout, Planned, PlannedCluster, PlannedStep
 from compare.record.vocabulary import FAIL, NOT_JUDGED, PASS
-from compare.report import terminal
-from compare.report.plan_tables import print_plan
+from compare.report import plan_page, terminal
+from compare.report.page_console import print_page
 from compare.report.verdicts import INCOMPLETE
 from compare.sides.device_worker import DeviceWorker, interpreter
 from compare.sides.pool import Pool
@@ -146,7 +146,7 @@ def _deliver(record: Planned, out: Path, as_json: bool) -> None:
     if as_json:
         terminal.print_json(plain)
     else:
-        print_plan(record, terminal.console())
+        print_page(plan_page.page(record), terminal.console())
         terminal.say(out / "plan.json")
 
 

@@ -21,12 +21,10 @@ from compare.recompilation.keeping import Asked, keep
 from compare.record.envelope import SCHEMA
 from compare.record.ledger_part import RecompilationLedger
 from compare.record.vocabulary import FAIL, NOT_JUDGED, PASS
-from compare.report import terminal
-from compare.report.ledger_page import ledger_page
-from compare.report.ledger_tables import print_ledger
+from compare.report import ledger_page, page_html, terminal
+from compare.report.page_console import print_page
 from compare.report.verdicts import INCOMPLETE
 from compare.sides._side import SIDES
-from compare.writing import write_atomically
 from workloads._recompiling import Staging
 from workloads.limits.recompilation import STREAMS, jax_target, tf_target
 
@@ -100,9 +98,9 @@ def main(options: argparse.Namespace) -> Conclusion | None:
     if options.json:
         terminal.print_json({"schema": SCHEMA, "ledger": to_json(ledger)})
     else:
-        print_ledger(ledger, terminal.console())
+        print_page(ledger_page.page(ledger), terminal.console())
     if options.out is not None:
-        write_atomically(options.out, ledger_page(ledger))
+        page_html.write_page(ledger_page.page(ledger), options.out)
     return conclude(ledger, options.expect_compilations)
 
 

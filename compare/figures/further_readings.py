@@ -33,7 +33,7 @@ def find_named(rows: Iterable[Any], name: str) -> dict[str, Any]:
 
 
 def without_and_with_fusion(name: str, device: str, vector_bytes: int | None = None) -> tuple[Reading, ...]:
-    """Kernels and bytes of a workload's port on a device that is not here, as `jaxport tune --target` compiles it.
+    """Kernels, bytes moved and bytes of intermediates of a port on a device, as `jaxport tune --target` compiles it.
 
     Args:
       name: of the workload.
@@ -52,9 +52,8 @@ def without_and_with_fusion(name: str, device: str, vector_bytes: int | None = N
             reading(f"{what} on {device} with fusion", unit, lambda data: number_at(cell(data, "default"), key) / by),
         )
 
-    if vector_bytes is None:
-        return (*pair("kernels", "kernels", ""), *pair("bytes", "bytes", BYTES))
-    return (*pair("kernels", "kernels", ""), *pair("vectors moved", "bytes", "", vector_bytes))
+    traffic = pair("bytes", "bytes", BYTES) if not vector_bytes else pair("vectors moved", "bytes", "", vector_bytes)
+    return (*pair("kernels", "kernels", ""), *traffic, *pair("intermediates", "temp_bytes", BYTES))
 
 
 def ledger(name: str, side: str) -> tuple[Reading, ...]:

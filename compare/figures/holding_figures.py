@@ -7,9 +7,14 @@ from collections.abc import Mapping, Sequence
 from compare.figures.row import DOCUMENTS, Claim, Row, Unread, beside
 from compare.record.envelope import SCHEMA
 from compare.record.figure_part import (
+    AGREES,
+    DIFFERS,
     NO_FIGURE,
     NOT_HERE,
     NOT_MEASURED,
+    SAME_DIRECTION,
+    SMALL,
+    UNDECIDED,
     Figure,
     FigureRow,
     Figures,
@@ -17,6 +22,14 @@ from compare.record.figure_part import (
     MeasuredRow,
     StatedFigure,
 )
+
+_AT_THAT_SIZE = {
+    AGREES: "agrees",
+    SAME_DIRECTION: "has the same direction",
+    DIFFERS: "differs",
+    UNDECIDED: "is undecided",
+}
+"""What a verdict would say of a figure of a small size."""
 
 
 def judge_rows(rows: Sequence[Row], measurements: Mapping[str, MeasuredRow | None]) -> Figures:
@@ -78,6 +91,18 @@ def _judge(claim: Claim, row: Row, figures: Mapping[str, Figure], reasons: Seque
         ]
         return NO_FIGURE, "; ".join([*missing, *(name for name in claim.shown if name not in figures)])
     try:
-        return claim.rule.judge(figures)
+        verdict, why = claim.rule.judge(figures)
     except Unread as error:
         return NOT_MEASURED, str(error)
+    size = _small_size(claim, row)
+    return (SMALL, f"{why}; at size {size}, where this {_AT_THAT_SIZE[verdict]}") if size else (verdict, why)
+
+
+def _small_size(claim: Claim, row: Row) -> str:
+    """The small size that a figure beside a claim was measured at; "" where all are of larger ones."""
+    sizes = (
+        experiment.small_size
+        for experiment in row.experiments
+        if {reading.name for reading in experiment.readings} & set(claim.shown)
+    )
+    return next(filter(None, sizes), "")

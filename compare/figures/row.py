@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,10 @@ DOCUMENTS = {
 
 GPU, ANY, UNKNOWN = "a GPU", "any", "not known to us"
 """Hardware of a document's figure."""
+
+
+SMALL_SIZES = ("smoke", "mixed_bfloat16", "mixed_float16")
+"""Sizes of workloads that run within seconds: no document's model is as small."""
 
 
 class Unread(Exception):
@@ -63,6 +68,12 @@ class Experiment:
 
     commands: tuple[str, ...]
     readings: tuple[Reading, ...]
+
+    @property
+    def small_size(self) -> str:
+        """The size that its workload is run at, where that is a small one; else ""."""
+        sizes = re.findall(r"--size (\S+)", " ".join(self.commands))
+        return next((size for size in sizes if size in SMALL_SIZES), "")
 
 
 class Rule(Protocol):

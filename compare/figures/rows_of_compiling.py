@@ -226,7 +226,8 @@ ROWS = (
         (
             Claim("D", "", tuple(f"types that {mode} takes" for mode in _TYPES)),
             Claim("D", "explicit against automatic placement",
-                  absent="a machine with one device has nothing to choose"),
+                  absent="two logical devices of a CPU are two devices, and a program can be placed on either; both "
+                         "are the same cores, so that no time of ours says which placement is better"),
         ),
         (Experiment(
             ("jaxport lookup datatypes running_example --size smoke --types f32 f64 f16 bf16 i32",),

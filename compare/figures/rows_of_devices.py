@@ -25,7 +25,7 @@ ROWS = (
         (Claim("A C E", "one compilation a device", (_ON_TWO, "compilations of jax/spmd on 2 devices"), ANY,
                Counts({_ON_TWO: 2}), _REFUSED),),
         (Experiment(
-            ("jaxport distribute mnist_mlp --size smoke --steps 2 --no-timing --strategies tf/mirrored "
+            ("jaxport distribute mnist_mlp --size default --steps 2 --no-timing --strategies tf/mirrored "
              "tf/mirrored-compiled jax/spmd",),
             tuple(compilations("mnist_mlp", strategy, 2) for strategy in ("tf/mirrored", "jax/spmd")),
         ),),
@@ -35,7 +35,7 @@ ROWS = (
         (Claim("A C", "", tuple(f"{before}{strategy}{after}" for strategy in _STRATEGIES for before, after in
                                 (("steps of ", " that hold"), ("exchanges in a step of ", "")))),),
         (Experiment(
-            ("jaxport distribute mnist_mlp --size smoke --no-timing --strategies tf/mirrored jax/shard_map",),
+            ("jaxport distribute mnist_mlp --size default --no-timing --strategies tf/mirrored jax/shard_map",),
             tuple(read("mnist_mlp", strategy) for strategy in _STRATEGIES
                   for read in (holding, transfers)),
         ),),

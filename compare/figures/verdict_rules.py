@@ -103,6 +103,24 @@ class Faster:
 
 
 @dataclass(frozen=True)
+class Less:
+    """Two of our numbers, where the document says which is less, and not by how much."""
+
+    figure: str
+    than: str
+
+    def judge(self, ours: Mapping[str, Figure]) -> tuple[str, str]:
+        """The verdict, and why.
+
+        Raises:
+          Unread: a figure is missing.
+        """
+        value, other = number(ours, self.figure), number(ours, self.than)
+        relation = "less than" if value < other else "as much as" if value == other else "more than"
+        return (AGREES if value < other else DIFFERS), f"{self.figure} is {relation} {self.than}"
+
+
+@dataclass(frozen=True)
 class Within:
     """A number that the document gives by its size alone, as "seconds": it agrees from `low` to `high`."""
 

@@ -6,7 +6,7 @@ from compare.record.base import Count, Interval, Many, Named, Number, Part, Text
 from compare.record.envelope import Environment
 
 AGREES, SAME_DIRECTION, DIFFERS = "agrees", "same direction", "differs"
-UNDECIDED, NOT_MEASURED = "undecided", "not measured"
+UNDECIDED, NOT_MEASURED, SMALL = "undecided", "not measured", "small size"
 NOT_HERE, NO_FIGURE = "not measurable here", "no figure stated"
 
 VERDICTS = {
@@ -14,6 +14,7 @@ VERDICTS = {
     SAME_DIRECTION: "our figure is another one, and lies on the same side: fewer, or faster, as the document has it",
     DIFFERS: "our figure says otherwise",
     UNDECIDED: "our interval is too wide to tell, or there is none",
+    SMALL: "ours is of a small size, and is not held against the document's: at a larger one it may be another",
     NOT_MEASURED: "nothing was measured, or not what the row asks for",
     NOT_HERE: "it cannot be had on this machine, and the reason is given",
     NO_FIGURE: "the document states none, ours stands alone",

@@ -143,4 +143,4 @@ def _render(
         "command": command, "title": title, "sections": sections, "change": change, "notes": notes,
     }  # fmt: skip
     page = templates().get_template("clusters.html.j2")
-    return page.render(style=styles("dump.css", "clusters.css"), place=cluster_rows.place, **values)
+    return page.render(style=styles("dump.css", "page.css"), place=cluster_rows.place, **values)

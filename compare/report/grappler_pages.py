@@ -61,7 +61,7 @@ def write_optimization(record: Optimization, out: Path) -> list[str]:
     rows = grappler_changes.rewrite_rows(safe)
     page = templates().get_template("grappler.html.j2")
     text = page.render(
-        style=styles("dump.css", "clusters.css", "grappler.css"),
+        style=styles("dump.css", "page.css"),
         place=place,
         title=safe.name,
         headline=grappler_rows.headline(safe),

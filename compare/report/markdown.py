@@ -1,12 +1,13 @@
-"""Markdown tables and text that hold any string without it becoming markup. Pure."""
+"""Pages as Markdown, and its tables and texts, which hold any string without it becoming markup. Pure."""
 
 from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
+from compare.report.pages import Lines, Page, Table
 from compare.report.showable import each_string, printable
 
 _Value = TypeVar("_Value")
@@ -44,5 +45,48 @@ def table(titles: Sequence[str], rows: Iterable[Sequence[str]], left_columns: in
       left_columns: how many of the first columns are text; the others are numbers.
     """
     rules = ["---" if place < left_columns else "---:" for place in range(len(titles))]
+    return _grid(titles, rules, rows)
+
+
+def _grid(titles: Sequence[str], rules: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     lines = [f"| {' | '.join(cells)} |" for cells in (titles, rules, *rows)]
     return [*lines, ""] if len(lines) > 2 else []
+
+
+def render(page: Page) -> str:
+    """A page, without its charts and what stands behind a click."""
+    facts = [f"Made by {code(page.command)}: change nothing here by hand.", *map(plain, page.origin)]
+    lines = [f"# {plain(page.title)}", "", " ".join(facts), "", *_paragraphs([page.summary]), *parts(page)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def parts(page: Page) -> Iterator[str]:
+    """The lines of its sections and notes, as parts of a page."""
+    for section in page.sections:
+        yield from (f"## {plain(section.name)}", "", *_paragraphs([section.summary]), *_items(section.conclusions))
+        for block in section.blocks:
+            if isinstance(block, Table):
+                yield from _table(block)
+            elif isinstance(block, Lines):
+                yield from _paragraphs([f"{block.title}:"] if block.title and block.lines else [])
+                yield from _items(block.lines)
+    yield from ("## How to read it", "", *_items(page.notes)) if page.notes else ()
+
+
+def _paragraphs(texts: Iterable[str]) -> list[str]:
+    return [line for text in texts if text for line in (plain(text), "")]
+
+
+def _items(lines: Iterable[str]) -> list[str]:
+    items = [f"- {plain(line)}" for line in lines]
+    return [*items, ""] if items else []
+
+
+def _table(table: Table) -> list[str]:
+    columns, rows = table.compact(table.most)
+    rules = ["---:" if column.is_number else "---" for column in columns]
+    cells = [[plain(f"{cell.text} {cell.note}") for cell in row] for row in rows]
+    return [
+        *_grid([plain(column.title) for column in columns], rules, cells),
+        *_paragraphs([table.left_out(table.most)]),
+    ]

@@ -7,7 +7,7 @@ from collections import Counter
 from compare.record.datatypes_part import TypedProgram
 from compare.record.program_parts import Compiled
 from compare.record.workload_part import Workload
-from compare.report.datatype_rows import arithmetic
+from compare.report.datatype_page import arithmetic
 from compare.report.showable import present
 from workloads._modes import JAX_CELL, JAX_JIT, TF_CELL, TF_JIT
 

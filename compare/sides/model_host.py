@@ -17,6 +17,7 @@ from workloads._framework import Size
 from workloads._function_graph import FunctionGraph
 from workloads._inspection import Inspection
 from workloads._raw_operations import Expression, Registry, Tried
+from workloads._saved_graph import SavedGraph
 from workloads._spec import Arrays
 from workloads._transfer import Source
 
@@ -27,6 +28,7 @@ _READER, _OPERATIONS, _TRYING = "tf_reference._inspecting", "tf_reference._opera
 _WEIGHTS = "tf_reference._keras_weights"
 _WRITTEN = "tf_reference._keras_written"
 _FUNCTION = "tf_reference._function_graph"
+_SAVED = "tf_reference._saved_port"
 _COMPILED = "tf_reference._keras_compiled"
 
 
@@ -85,6 +87,17 @@ class Models(Host):
         """
         os.chdir(folder)
         return importlib.import_module(_FUNCTION).read(reference, inputs)
+
+    def saved_graph(self, saved: SavedGraph, folder: Path, inputs: Inputs) -> tuple[FunctionGraph, Arrays]:
+        """Return a part of a saved graph, its constants as arrays, and what its variables hold.
+
+        Args:
+          saved: what is computed of which file.
+          folder: the working directory.
+          inputs: arguments whose sizes the file leaves open.
+        """
+        os.chdir(folder)
+        return importlib.import_module(_SAVED).read(saved, inputs)
 
     def operations(self) -> Registry:
         """List the operations that TensorFlow registers, with their kernels."""

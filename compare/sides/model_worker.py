@@ -16,6 +16,7 @@ from compare.sides.replies import KerasModel
 from workloads._architecture import Architecture
 from workloads._function_graph import FunctionGraph
 from workloads._inspection import Inspection
+from workloads._saved_graph import SavedGraph
 from workloads._spec import Arrays
 
 ARCHIVES = (".keras", ".h5", ".hdf5")
@@ -87,6 +88,15 @@ class ModelWorker:
         """
         with reading(target):
             return request(Models.function_graph)(self._worker, target, Path.cwd(), tuple(inputs))
+
+    def saved_graph(self, saved: SavedGraph, inputs: Sequence[Input]) -> tuple[FunctionGraph, Arrays]:
+        """A part of a saved graph, its constants, and what its variables hold.
+
+        Raises:
+          RequestError: there is no such file, or it cannot be read.
+        """
+        with reading(saved.path):
+            return request(Models.saved_graph)(self._worker, saved, Path.cwd(), tuple(inputs))
 
     def _saved_model(self, target: str, folder: Path) -> Inspection:
         with reading(target):

@@ -31,7 +31,7 @@ from compare.record.ablation_part import (
     Ablation,
     LeftOut,
 )
-from compare.report import ablation_rows
+from compare.report import ablation_page
 from compare.sides._side import SideError, Unavailable
 from compare.tuning.option_search import PortFails
 from workloads._spec import Arrays
@@ -100,7 +100,7 @@ def test_a_pass_is_worth_what_the_program_takes_longer_without_it() -> None:
 
 def test_one_without_which_it_is_faster_is_said_to_be_in_the_way() -> None:
     ablation = ablated(Owned({"fusion": 0.5}), "fusion", "algsimp")
-    said = list(ablation_rows.sentences(ablation))
+    said = list(ablation_page.sentences(ablation))
     assert [each for each in said if each.startswith("In the way: fusion (0.5")]
     assert row(ablation, "algsimp").time is not None
     assert [each for each in said if each.startswith("Worth having")] == []
@@ -112,7 +112,7 @@ def test_a_pass_that_does_nothing_gets_no_credit_however_fast_the_machine_says_i
     found = row(ablated(bench, name, "fusion"), name)
     assert (found.outcome, found.time, found.made) == (SAME_CODE, None, None)
     assert all(name not in names for _, names in bench.machine.raced)
-    assert name not in " ".join(ablation_rows.sentences(ablated(bench, name, "fusion")))
+    assert name not in " ".join(ablation_page.sentences(ablated(bench, name, "fusion")))
 
 
 def test_the_same_code_that_gives_other_results_is_not_passed_over() -> None:
@@ -128,9 +128,9 @@ def test_a_pass_without_which_results_are_wrong_is_named_with_the_gate() -> None
     assert wrong.difference == pytest.approx(0.25)
     assert (other.results, same.results, same.difference) == (GATES_HOLD, BIT_EQUAL, 0.0)
     assert bench.judged == ["copy-insertion", "algsimp"]
-    said = list(ablation_rows.sentences(ablation))
+    said = list(ablation_page.sentences(ablation))
     assert "Without copy-insertion results are not the program's: rounding gate: y is 0.5 off" in said
-    assert [each.is_other for each in ablation_rows.rows(ablation) if each.name == "copy-insertion"] == [True]
+    assert [row[6].tone for row in ablation_page.rows(ablation) if row[0].text == "copy-insertion"] == ["fail"]
 
 
 def test_without_gates_other_bits_are_said_and_not_judged() -> None:
@@ -143,7 +143,7 @@ def test_a_port_that_fails_by_itself_says_so_once() -> None:
     bench.port_fails = "semantics gate: y is 7 off"
     ablation = ablated(bench, "fusion")
     assert (ablation.reason, row(ablation, "fusion").results) == ("semantics gate: y is 7 off", UNJUDGED)
-    assert next(ablation_rows.sentences(ablation)).startswith("The port itself fails parity")
+    assert next(ablation_page.sentences(ablation)).startswith("The port itself fails parity")
 
 
 def test_results_that_no_two_runs_agree_on_blame_no_pass() -> None:
@@ -159,7 +159,7 @@ def test_what_xla_cannot_do_without_costs_its_own_row() -> None:
     ablation = ablate(bench, Asked([*omissions, unknown], 6), Silent())
     assert [each.outcome for each in ablation.rows] == [LOST, COMPARED, REFUSED]
     assert row(ablation, "needed").reason == "the worker ended by signal SIGABRT"
-    said = dict(ablation_rows.others(ablation))
+    said = dict(ablation_page.others(ablation))
     assert said["Without it XLA ends its process"] == "needed: the worker ended by signal SIGABRT"
     assert "No such compile option" in said["XLA refuses the program then"]
 
@@ -202,7 +202,7 @@ def test_no_ratio_is_stated_where_a_second_copy_of_the_code_is_slower() -> None:
     (found,) = ablation.rows
     assert found.time is not None and found.time.ratio is None
     assert "A/A check failed: full pipeline against a second copy of itself" in found.time.withheld
-    assert [each for each in ablation_rows.sentences(ablation) if each.startswith("No ratio can be stated: A/A")]
+    assert [each for each in ablation_page.sentences(ablation) if each.startswith("No ratio can be stated: A/A")]
 
 
 def test_one_that_is_as_fast_is_not_called_worth_having() -> None:
@@ -214,7 +214,7 @@ def test_one_that_could_not_be_timed_says_why() -> None:
     taken = [Measured({FULL: (1.0,) * 5, AGAIN: (1.0,) * 5}, {"fusion": "out of memory"}) for _ in range(6)]
     (found,) = with_times(compared(), taken).rows
     assert (found.untimed, found.time and found.time.ratio) == ("out of memory", None)
-    assert ablation_rows.rows(with_times(compared(), taken))[1].cells[0] == "out of memory"
+    assert ablation_page.rows(with_times(compared(), taken))[1][1].text == "out of memory"
 
 
 def test_equal_is_to_the_last_bit() -> None:

@@ -86,13 +86,13 @@ def test_a_ledger_tells_calls_that_compile_from_those_that_do_not() -> None:
 
 
 def test_kernels_of_a_target_stand_without_and_with_fusion() -> None:
-    def row(name: str, kernels: int, moved: float) -> dict[str, Any]:
-        return {"name": name, "cell": {"kernels": kernels, "bytes": moved}}
+    def row(name: str, kernels: int, moved: float, held: int) -> dict[str, Any]:
+        return {"name": name, "cell": {"kernels": kernels, "bytes": moved, "temp_bytes": held}}
 
-    rows = [row("default", 1, 48.0), row(further_readings.DISABLED, 3, 112.0)]
+    rows = [row("default", 1, 48.0, 8), row(further_readings.DISABLED, 3, 112.0, 64)]
     record = {"workloads": {"add": {"targets": {"A100": {"rows": rows}}}}}
     found = [read(each, record)[0] for each in further_readings.without_and_with_fusion("add", "A100", 16)]
-    assert found == [3, 1, 7, 3]
+    assert found == [3, 1, 7, 3, 64, 8]
     (first, *_) = further_readings.without_and_with_fusion("add", "A100")
     with pytest.raises(Unread, match=f"expected a record of {further_readings.DISABLED}, found one of default"):
         read(first, {"workloads": {"add": {"targets": {"A100": {"rows": rows[:1]}}}}})

@@ -3,7 +3,7 @@
 import pytest
 
 from compare.figures.row import Unread
-from compare.figures.verdict_rules import Counts, Faster, SpeedUp, Within
+from compare.figures.verdict_rules import Counts, Faster, Less, SpeedUp, Within
 from compare.record.figure_part import AGREES, DIFFERS, SAME_DIRECTION, UNDECIDED, Figure
 
 FEWER = Counts({"graph": 4, "jit": 1})
@@ -85,3 +85,13 @@ def test_what_is_missing_is_said_and_is_no_verdict() -> None:
         FEWER.judge(counts(graph=4))
     with pytest.raises(Unread, match="jit: withheld: noisy"):
         SpeedUp("jit", 1.8).judge({"jit": Figure("jit", "x", reason="withheld: noisy")})
+
+
+@pytest.mark.parametrize(
+    ("graph", "jit", "verdict", "relation"),
+    [(4, 1, AGREES, "less than"), (4, 4, DIFFERS, "as much as"), (1, 4, DIFFERS, "more than")],
+)
+def test_what_should_take_less_takes_less(graph: int, jit: int, verdict: str, relation: str) -> None:
+    assert Less("jit", "graph").judge(counts(graph=graph, jit=jit)) == (verdict, f"jit is {relation} graph")
+    with pytest.raises(Unread, match="the record has no jit"):
+        Less("jit", "graph").judge(counts(graph=graph))

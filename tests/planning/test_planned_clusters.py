@@ -20,7 +20,9 @@ from compare.planning.sized_steps import SizedSteps
 from compare.progress import Silent
 from compare.record.base import require
 from compare.record.plan_part import Planned, PlannedCluster, PlannedLayout, PlannedStep
-from compare.report.plan_tables import plan_markdown, print_plan
+from compare.report import markdown
+from compare.report.page_console import print_page
+from compare.report.plan_page import page
 from compare.report.terminal import PlainConsole
 from compare.sides._side import SideError
 from workloads import _registry
@@ -92,12 +94,13 @@ def test_what_the_compiler_refuses_does_not_fit(monkeypatch: pytest.MonkeyPatch)
 def test_a_model_that_this_machine_cannot_hold_is_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     found = row(monkeypatch, lambda layers: GIB, most=30)
     assert (found.largest_layers, found.too_large_layers) == (30, None)
-    assert "30 layers or more, 30,000 parameters" in plan_markdown(record(found))
+    assert "30 layers or more, 30,000 parameters" in markdown.render(page(record(found)))
 
 
 def test_a_batch_that_this_machine_cannot_draw_is_told_by_the_line() -> None:
     def shown(**found: int) -> str:
-        return plan_markdown(record(PlannedLayout("data", axes={"data": 2}, batch=64, peak_bytes=1.0, **found)))  # pyright: ignore
+        layout = PlannedLayout("data", axes={"data": 2}, batch=64, peak_bytes=1.0, **found)  # pyright: ignore
+        return markdown.render(page(record(layout)))
 
     assert "| 420 or more, about 5,100 by the line |" in shown(largest_batch=420, expected_batch=5100)
     assert "| 420 |" in shown(largest_batch=420, too_large_batch=430)
@@ -138,10 +141,10 @@ def test_devices_that_are_not_numbered_host_by_host_are_refused() -> None:
 def test_without_a_row_that_has_figures_there_is_no_table() -> None:
     refused = record(PlannedLayout("data", reason="expected a batch that 2 divides, found 3: choose --batch"))
     console = PlainConsole(file=io.StringIO(), width=200)
-    print_plan(refused, console)
+    print_page(page(refused), console)
     assert isinstance(console.file, io.StringIO)
-    shown, page = console.file.getvalue(), plan_markdown(refused)
-    assert "T4:1x2, data: expected a batch" in shown and "T4:1x2, data: expected a batch" in page
-    assert "largest bound" not in shown and "largest bound" not in page
-    there = record(PlannedLayout("data", axes={"data": 2}, peak_bytes=1.0, batch=64))
-    assert "largest bound" in plan_markdown(there)
+    shown, written = console.file.getvalue(), markdown.render(page(refused))
+    assert "T4:1x2, data: expected a batch" in shown and "T4:1x2, data: expected a batch" in written
+    assert "largest bound" not in shown and "largest bound" not in written
+    there = record(PlannedLayout("data", axes={"data": 2}, peak_bytes=1.0, batch=64, bound_by="memory"))
+    assert "largest bound" in markdown.render(page(there))

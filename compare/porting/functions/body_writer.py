@@ -25,7 +25,7 @@ from compare.porting.safe_expressions import UnwritableError
 from workloads._function_graph import Body, Gradient, Node, Place, Result
 
 _MOST_IN_LINE = 100
-_ATOM = re.compile(r"[\w.]+|[+-]?[\w.]+|\w+\.shape\[\d+\]|weights\['[^']*'\]|self\.\w+\[\.\.\.\]")
+_ATOM = re.compile(r"[\w.]+|[+-]?[\w.]+|\w+\.shape\[\d+\]|weights(\['[^']*'\])+|self\.\w+\[\.\.\.\]")
 
 
 class BodyWriter:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,14 +13,21 @@ from safetensors.numpy import save
 from compare.doctor.predicted_port import PredictedPort
 from compare.inputs.functions import of_known_sizes, parse_inputs
 from compare.porting.formatting import format_source
-from compare.porting.functions.function_source import CONSTANTS, MODULE, WrittenFunction, function_source
+from compare.porting.functions.function_source import (
+    CONSTANTS,
+    MODULE,
+    WEIGHTS_FILE,
+    WrittenFunction,
+    function_source,
+)
 from compare.porting.port_folders import BUILDS, PORT, TEST_FILE, original_from, written_anew
 from compare.porting.port_source import TEST
 from compare.sides.model_worker import ModelWorker
-from workloads._function_graph import Captured
+from workloads._function_graph import Captured, Result
+from workloads._saved_graph import SavedGraph
 from workloads._spec import ArraySpec
 
-FILES = (MODULE, CONSTANTS, PORT, TEST_FILE, *BUILDS.values())
+FILES = (MODULE, CONSTANTS, WEIGHTS_FILE, PORT, TEST_FILE, *BUILDS.values())
 
 
 @dataclass(frozen=True)
@@ -41,9 +49,10 @@ class FunctionPort:
 
     @property
     def coverage(self) -> str:
-        """How many operations were written, of how many."""
+        """How many operations were written, of how many, and how many weights were carried."""
         count, unwritten_count = self.written.operations.total(), self.written.left.total()
-        return f"{count} of {count + unwritten_count} operations written"
+        carried_text = f", {len(self.written.values)} weights carried" if self.written.values else ""
+        return f"{count} of {count + unwritten_count} operations written{carried_text}"
 
 
 def write(reference: str, inputs: Sequence[str], folder: Path, worker: ModelWorker) -> FunctionPort:
@@ -61,10 +70,53 @@ def write(reference: str, inputs: Sequence[str], folder: Path, worker: ModelWork
     specs = parse_inputs(inputs)
     sized_specs = of_known_sizes(specs)
     function = function_source(*worker.function_graph(reference, sized_specs))
-    plain_texts = texts(function, specs, sized_specs, original_from(folder, reference))
+    original = original_from(folder, reference)
+    build = _BUILD_TF.format(original=original, given=list(sized_specs))
+    return _write(function, texts(function, specs, original, build if function.weights else ""), folder)
+
+
+def write_saved(saved: SavedGraph, inputs: Sequence[str], folder: Path, worker: ModelWorker) -> FunctionPort:
+    """Write a port of a part of a SavedModel or of a frozen graph, with what its variables hold.
+
+    Args:
+      saved: what is computed.
+      inputs: NAME=TYPE[SHAPE] of arguments that the file does not say enough of.
+      folder: that it is written to.
+      worker: that reads the file.
+
+    Raises:
+      RequestError: it cannot be read.
+    """
+    given = parse_inputs(inputs)
+    function = function_source(*worker.saved_graph(saved, of_known_sizes(given)))
+    specs = {name: given.get(name) or _named_sizes(result) for name, result in function.inputs.items()}
+    location = Path(os.path.relpath(Path(saved.path).resolve(), folder.resolve())).as_posix()
+    build = _BUILD_SAVED.format(
+        arguments=", ".join(
+            [f"str(HERE / {location!r})"]
+            + [f"{name}={value!r}" for name in ("signature", "inputs", "outputs") if (value := getattr(saved, name))]
+        ),
+        given=of_known_sizes(specs),
+        carried=f"HERE / {WEIGHTS_FILE!r}" if function.values else None,
+    )
+    return _write(function, texts(function, specs, f"{BUILDS['tf']}:build", build), folder)
+
+
+def _named_sizes(result: Result) -> ArraySpec[int | str]:
+    """What is drawn for an input: equal axes of two that are not fixed are of one size."""
+    sizes = [_AXES[min(axis, 4)] if size is None else size for axis, size in enumerate(result.shape or ())]
+    return ArraySpec(tuple(sizes), result.dtype)
+
+
+_AXES = ("batch", "length", "width", "depth", "height")
+"""Names of axes that a file leaves open."""
+
+
+def _write(function: WrittenFunction, plain_texts: Mapping[str, str], folder: Path) -> FunctionPort:
     contents: dict[str, str | bytes] = {file: format_source(text, file) for file, text in plain_texts.items()}
-    if function.constants:
-        contents[CONSTANTS] = save({key: np.ascontiguousarray(array) for key, array in function.constants.items()})
+    for file, arrays in ((CONSTANTS, function.constants), (WEIGHTS_FILE, function.values)):
+        if arrays:
+            contents[file] = save({key: np.asarray(array, order="C") for key, array in arrays.items()})
     with written_anew(folder, FILES, contents):
         return FunctionPort(folder, function)
 
@@ -85,31 +137,31 @@ def predict_port(reference: str, inputs: Sequence[str], worker: ModelWorker) -> 
 
 
 def texts(
-    function: WrittenFunction, specs: Mapping[str, ArraySpec[int | str]], arguments: Sequence[object], original: str
+    function: WrittenFunction, specs: Mapping[str, ArraySpec[int | str]], original: str, build: str
 ) -> Mapping[str, str]:
     """What is written, by the name of the file, not formatted.
 
     Args:
       function: the function.
       specs: of its inputs.
-      arguments: name, shape and dtype of each.
       original: FILE.py:NAME from the folder of the port.
+      build: the file that builds the original; "" where it is a function alone.
     """
-    contents = {MODULE: function.text, PORT: _port(function, specs, original), TEST_FILE: TEST}
-    if function.weights:
-        contents[BUILDS["tf"]] = _BUILD_TF.format(original=original, given=list(arguments))
-        contents[BUILDS["jax"]] = _BUILD_JAX.format(name=function.name)
+    contents = {MODULE: function.text, PORT: _port(function, specs, original, bool(build)), TEST_FILE: TEST}
+    if build:
+        form = _BUILD_JAX if function.weights else _BUILD_PLAIN_JAX
+        contents |= {BUILDS["tf"]: build, BUILDS["jax"]: form.format(name=function.name)}
     return contents
 
 
-def _port(function: WrittenFunction, specs: Mapping[str, ArraySpec[int | str]], original: str) -> str:
+def _port(function: WrittenFunction, specs: Mapping[str, ArraySpec[int | str]], original: str, builds: bool) -> str:
     inputs = " ".join(f"{name!r}: {_spec(spec)}," for name, spec in specs.items())
     weights = " ".join(
         f"{name!r}: ArraySpec({weight.result.shape!r}, {weight.result.dtype!r}{_spec_text(weight)}),"
         for name, weight in function.weights.items()
     )
-    tf = f"{BUILDS['tf']}:build" if weights else original
-    jax = f"{BUILDS['jax']}:build" if weights else f"{MODULE}:{function.name}"
+    tf = f"{BUILDS['tf']}:build" if builds else original
+    jax = f"{BUILDS['jax']}:build" if builds else f"{MODULE}:{function.name}"
     return f'''"""{function.name}: what both sides compute. Judge it with `jaxport run port.py`."""
 
 from workloads import ArraySpec, Workload
@@ -121,7 +173,7 @@ port = Workload(
     {f"weights={{ {weights} }}," if weights else ""}
     tf={tf!r},
     jax={jax!r},
-    builds={bool(weights)},
+    builds={builds},
 )
 '''
 
@@ -155,7 +207,39 @@ def build(dimensions: Mapping[str, int], dtype: str) -> Model:
     return function_port(ORIGINAL, {given!r}, dtype)
 '''
 
+_BUILD_SAVED = '''"""The original as `jaxport run` takes it."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from tf_reference import Model, SavedGraph, saved_graph_port
+
+HERE = Path(__file__).parent
+ORIGINAL = SavedGraph({arguments})
+
+
+def build(dimensions: Mapping[str, int], dtype: str) -> Model:
+    """What is computed of the file, and the variables that it reads."""
+    return saved_graph_port(ORIGINAL, {given!r}, dtype, {carried})
+'''
+
 _BUILD_JAX = '''"""The port as `jaxport run` takes it."""
+
+from collections.abc import Mapping
+from functools import partial
+
+from flax import traverse_util
+from function_jax import {name}
+import jaxport
+
+
+def build(dimensions: Mapping[str, int], dtype: str) -> jaxport.Model:
+    """The function, and the weights that it takes, by their scopes."""
+    group, flatten = traverse_util.unflatten_dict, traverse_util.flatten_dict
+    return jaxport.Model({name}, partial(group, sep="/"), partial(flatten, sep="/"))
+'''
+
+_BUILD_PLAIN_JAX = '''"""The port as `jaxport run` takes it."""
 
 from collections.abc import Mapping
 
@@ -164,6 +248,6 @@ import jaxport
 
 
 def build(dimensions: Mapping[str, int], dtype: str) -> jaxport.Model:
-    """The function, and the weights that it takes."""
-    return jaxport.Model({name})
+    """The function, which takes no weights."""
+    return jaxport.Model(lambda weights, *inputs: {name}(*inputs))
 '''

@@ -16,7 +16,7 @@ from compare.porting.functions.written_module import LEFT_OUT, Module, Unwritten
 from compare.porting.functions.written_values import Value, tuple_text
 from compare.porting.identifiers import Names, comment_text, identifier
 from compare.porting.regular_arrays import MOST_IN_TEXT
-from workloads._function_graph import Captured, FunctionGraph, Result
+from workloads._function_graph import VALUE, Captured, FunctionGraph, Result
 from workloads._inspection import Plain
 from workloads._spec import Arrays
 
@@ -36,6 +36,8 @@ class WrittenFunction:
       operations: how many were written, by type.
       left: how many were not.
       weights: the variables that it takes, by their names.
+      values: what they hold, where the port carries that.
+      inputs: what it takes, by the names of its parameters.
     """
 
     name: str
@@ -45,6 +47,8 @@ class WrittenFunction:
     operations: Counter[str]
     left: Counter[str]
     weights: Mapping[str, Captured]
+    values: Arrays
+    inputs: Mapping[str, Result]
 
 
 def function_source(graph: FunctionGraph, arrays: Arrays) -> WrittenFunction:
@@ -65,6 +69,9 @@ def function_source(graph: FunctionGraph, arrays: Arrays) -> WrittenFunction:
         if result.follows and not module.follows:
             module.follows = f"{token}.real.dtype" if result.dtype.startswith("complex") else f"{token}.dtype"
     weights = {capture.name: capture for capture in graph.captured if capture.is_variable}
+    followed = next((weight for weight in weights.values() if weight.result.follows), None)
+    if followed and not module.follows:
+        module.follows = f"{_weight_text(followed.name)}.dtype"
     writer = BodyWriter(module, body, [*inputs, *(_captured_value(capture, module) for capture in graph.captured)])
     results = writer.write()
     result = _result_text(graph.returned, [writer.array(value) for value in results])
@@ -88,24 +95,30 @@ def function_source(graph: FunctionGraph, arrays: Arrays) -> WrittenFunction:
         module.unwritten.append(place)
         module.left[effect.type] += 1
         lines.insert(0, f"{place.name}()")
-    not_trained = _not_trained(graph.captured)
     takes = [f"{WEIGHTS}: Any"] * bool(weights) + [f"{parameter}: jax.Array" for parameter in parameters]
     kind = "jax.Array" if isinstance(graph.returned, dict) and "tensor" in graph.returned else "Any"
     docstring = _docstring(graph, parameters, results, body.nodes, body.inputs)
-    head = [docstring, *effects, *([_WITHOUT_GRADIENT] if not_trained else [])]
+    head = [docstring, *effects]
+    values = {name: arrays[f"{VALUE}{name}"] for name in weights if f"{VALUE}{name}" in arrays}
     text = "\n".join([
         f'"""{name}, in jax.numpy."""\n',
-        _IMPORTS,
+        _IMPORTS.replace("import jaxport", f"{_UNFLATTEN}import jaxport") if values else _IMPORTS,
         *([LOADED] if module.constants else []),
-        *([f"{_NOT_TRAINED} = {tuple_text([repr(name) for name in not_trained])}\n"] if not_trained else []),
         *(_place(place) for place in module.unwritten),
+        *([_LOADING] if values else []),
         f"def {name}({', '.join(takes)}) -> {kind}:",
         textwrap.indent("\n".join([*head, *lines]), "    "),
         "",
     ])  # fmt: skip
-    return WrittenFunction(name, text, module.constants, module.unwritten, module.written, module.left, weights)
+    taken = {
+        parameter: body.nodes[index].results[0] for parameter, index in zip(parameters, body.inputs, strict=False)
+    }
+    return WrittenFunction(
+        name, text, module.constants, module.unwritten, module.written, module.left, weights, values, taken
+    )
 
 
+_UNFLATTEN = "from flax import traverse_util\n"
 _IMPORTS = """from pathlib import Path
 from typing import Any
 
@@ -116,21 +129,28 @@ from safetensors.numpy import load_file
 import jaxport
 
 """
-_NOT_TRAINED = "NOT_TRAINED"
-_WITHOUT_GRADIENT = f"""# TensorFlow takes no gradient of these.
-{WEIGHTS} = {{**{WEIGHTS}, **{{name: jax.lax.stop_gradient({WEIGHTS}[name]) for name in {_NOT_TRAINED}}}}}"""
 LOADED = f'CONSTANTS = load_file(Path(__file__).parent / "{CONSTANTS}")\n\n'
 """The line that reads large constants."""
+WEIGHTS_FILE = "weights.safetensors"
+_LOADING = f'''
+def load_weights(path: Path = Path(__file__).parent / "{WEIGHTS_FILE}") -> Any:
+    """What the variables hold: arrays in a dict for each scope."""
+    return traverse_util.unflatten_dict(load_file(path), sep="/")
+
+'''
 
 
-def _not_trained(captures: Sequence[Captured]) -> list[str]:
-    variables = [variable for variable in captures if variable.is_variable and not variable.trainable]
-    return [variable.name for variable in variables if variable.result.dtype.startswith(("float", "bfloat", "complex"))]
+def _weight_text(name: str) -> str:
+    """A weight, grouped by its scopes."""
+    return WEIGHTS + "".join(f"[{scope!r}]" for scope in name.split("/"))
 
 
 def _captured_value(capture: Captured, module: Module) -> Value:
     if capture.is_variable:
-        return Value(capture.result, text=f"{WEIGHTS}[{capture.name!r}]")
+        text = _weight_text(capture.name)
+        # TensorFlow takes no gradient of what it does not train.
+        moved = not capture.trainable and capture.result.dtype.startswith(("float", "bfloat", "complex"))
+        return Value(capture.result, text=f"jax.lax.stop_gradient({text})" if moved else text)
     array = module.arrays.get(capture.name)
     if array is None:
         return Value(capture.result)

@@ -1,20 +1,17 @@
-"""A plan on a console and in Markdown: one table a workload and size, what was judged, and what the figures are."""
+"""The page of `jaxport plan`: a table for each workload and size, what was judged, and what the figures are. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rich.console import Console
-from rich.table import Column, Table
-from rich.text import Text
-
 from compare.record.plan_part import Planned, PlannedCluster, PlannedLayout, PlannedStep
-from compare.report import markdown, numbers
-from compare.report.terminal import cell, print_table
+from compare.report import numbers
+from compare.report.pages import Lines, Page, Section, Table, columns
 
-TITLES = (
-    *("target", "layout", "batch", "sent inside", "sent between", "arguments", "temporaries", "peak", "fits"),
-    *("compute", "memory", "link", "network", "largest bound"),
+_COLUMNS = (
+    *columns("target", "layout"),
+    *columns("batch", "sent inside", "sent between", "arguments", "temporaries", "peak", "fits", kind="number"),
+    *columns("compute", "memory", "link", "network", "largest bound", "largest batch", "largest model", kind="number"),
 )
 NOTES = (
     "figures are those of one device and one step; nothing ran on a target, and nothing was tuned for it",
@@ -25,51 +22,25 @@ NOTES = (
 )
 
 
-def print_plan(record: Planned, console: Console) -> None:
-    """Print every table and what is to be known of it."""
-    for step in record.steps:
-        console.print(Text(_heading(step), style="bold"), soft_wrap=True)
-        rows = list(_rows(step))
-        table = Table(*(Column(title, no_wrap=place < 2) for place, title in enumerate(_titles(step))), box=None)
-        for row in rows:
-            table.add_row(*map(cell, row))
-        if rows:
-            print_table(console, table)
-        for line in (*_lines(step), ""):
-            console.print(Text(line), soft_wrap=True)
-    for note in NOTES:
-        console.print(Text(note, style="dim"), soft_wrap=True)
+def page(record: Planned) -> Page:
+    """Every step, and what is to be known of its figures."""
+    versions = [f"{name} {version}" for name, version in record.packages.items()]
+    return Page(
+        command="jaxport plan",
+        title="What a training step needs on a cluster",
+        sections=[_section(step) for step in record.steps],
+        notes=[*NOTES, *([", ".join(versions)] if versions else [])],
+    )
 
 
-def plan_markdown(record: Planned) -> str:
-    """The same as a part of a page."""
-    lines: list[str] = []
-    for step in record.steps:
-        lines += [f"## {markdown.plain(_heading(step))}", ""]
-        rows = [list(map(markdown.plain, row)) for row in _rows(step)]
-        lines += markdown.table(_titles(step), rows, left_columns=2) if rows else []
-        lines += [*(f"- {markdown.plain(line)}" for line in _lines(step)), ""]
-    versions = ", ".join(f"{name} {version}" for name, version in record.packages.items())
-    return "\n".join([*lines, "## What the figures are", "", *(f"- {note}" for note in NOTES), f"- {versions}", ""])
+def _section(step: PlannedStep) -> Section:
+    return Section(_heading(step), blocks=(Table(_COLUMNS, list(_rows(step))), Lines(list(_lines(step)))))
 
 
 def _heading(step: PlannedStep) -> str:
     count = f"{step.parameters:,} parameters" if step.parameters else ""
     line = f"on the line through {' and '.join(map(str, step.line_through))} layers" if step.line_through else ""
     return ", ".join(filter(None, [f"{step.workload} at size {step.size}", count, line]))
-
-
-def _titles(step: PlannedStep) -> tuple[str, ...]:
-    titles = (*TITLES, "largest batch") if _has_search(step) else TITLES
-    return (*titles, "largest model") if _has_deepening(step) else titles
-
-
-def _has_search(step: PlannedStep) -> bool:
-    return any(row.largest_batch or row.too_large_batch for cluster in step.clusters for row in cluster.layouts)
-
-
-def _has_deepening(step: PlannedStep) -> bool:
-    return any(row.largest_layers or row.too_large_layers for cluster in step.clusters for row in cluster.layouts)
 
 
 def _rows(step: PlannedStep) -> Iterator[tuple[str, ...]]:
@@ -91,8 +62,8 @@ def _rows(step: PlannedStep) -> Iterator[tuple[str, ...]]:
                 *(numbers.seconds(bound) for bound in (row.compute_s, row.memory_s, row.inside_s)),
                 numbers.seconds(row.between_s) if "network" in cluster.links else "",
                 row.bound_by,
-                *([_largest(row)] if _has_search(step) else []),
-                *([_model(row)] if _has_deepening(step) else []),
+                _largest(row),
+                _model(row),
             )
 
 

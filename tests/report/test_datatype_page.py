@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from compare.record.datatypes_part import TypedFunction, TypedProgram, TypedRow
-from compare.report.datatype_rows import computation_lines, stand_ins
+from compare.report.datatype_page import computation_lines, stand_ins
 
 
 def told(asks: dict[str, int], computes: dict[str, int]) -> str:

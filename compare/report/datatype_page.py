@@ -1,10 +1,9 @@
-"""Functions in every data type as rows and sentences: what each mode made of it, and what XLA computed in."""
+"""The page of `jaxport lookup datatypes`: what each mode made of every type, and what XLA computed in. Pure."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 
 from compare.record.datatypes_part import (
     DIFFERS,
@@ -13,20 +12,53 @@ from compare.record.datatypes_part import (
     REFUSED,
     UNJUDGED,
     TypedFunction,
+    TypedFunctions,
     TypedMode,
     TypedProgram,
 )
+from compare.report.pages import Lines, Page, Section, Table, columns
+
+LEGEND = (
+    "A number is the largest error against the same function in float64, relative to its largest value; that of the "
+    "reference, TensorFlow's eager mode, is what the others are measured by.",
+    "holds: the gates' rules for this type hold, integers and booleans exactly. gives: another type than the "
+    "reference gives, or than the inputs have where there is none.",
+    "differs: further from float64 than the rules allow, or another integer. refused: the framework raised. lost: its "
+    "worker crashed or did not answer. not judged: nothing to hold it against, or only int64 in place of the type, "
+    "which disagrees.",
+)
+_LONGEST = 220
 
 _SHORTER = (("complex", "c"), ("float", "f"), ("f8_", "f8"), ("uint", "u"), ("int", "i"))
 _NARROW = ("bfloat16", "float16", "float8_e4m3fn", "float8_e5m2")
 
 
-@dataclass(frozen=True)
-class Shown:
-    """One line of the table: the type, and a few words by mode."""
+def page(functions: TypedFunctions) -> Page:
+    """Every function in every type."""
+    return Page(
+        command="jaxport lookup datatypes",
+        title="Data types, measured",
+        origin=[", ".join(["on a CPU", *(f"{name} {version}" for name, version in functions.environments.items())])],
+        sections=[_section(function) for function in functions.functions],
+        notes=LEGEND,
+    )
 
-    dtype: str
-    cells: tuple[str, ...]
+
+def _section(function: TypedFunction) -> Section:
+    modes = list(dict.fromkeys(mode.mode for row in function.rows for mode in row.modes))
+    reasons_text = [f"{where}: {_cut(reason)}" for where, reason in reasons(function)]
+    blocks = (
+        Table(columns("inputs", *modes), list(_rows(function, modes)), f"types of {function.name}"),
+        Lines(list(stand_ins(function)), title="What stands in for the reference"),
+        Lines(reasons_text, title="What was refused, lost or not judged, or differs"),
+        Lines(list(computation_lines(function)), title="What the optimized programs compute in"),
+    )
+    inputs = f"{', '.join(function.inputs)} cast, {function.elements or 0:,} elements in the largest"
+    return Section(function.name, inputs, blocks=blocks)
+
+
+def _cut(reason: str) -> str:
+    return reason if len(reason) <= _LONGEST else f"{reason[:_LONGEST]}..."
 
 
 def short(dtype: str) -> str:
@@ -34,19 +66,13 @@ def short(dtype: str) -> str:
     return functools.reduce(lambda text, pair: text.replace(*pair), _SHORTER, dtype)
 
 
-def columns(function: TypedFunction) -> list[str]:
-    """The modes, in the order in which they are shown."""
-    return list(dict.fromkeys(mode.mode for row in function.rows for mode in row.modes))
-
-
-def rows(function: TypedFunction) -> Iterator[Shown]:
+def _rows(function: TypedFunction, modes: Sequence[str]) -> Iterator[tuple[str, ...]]:
     """A line for each type, and one more where JAX keeps no 64 bits."""
-    modes = columns(function)
     for row in function.rows:
         modes_by_key = {(mode.mode, mode.without_x64): mode for mode in row.modes}
-        yield Shown(short(row.dtype), tuple(_cell(modes_by_key.get((mode, False))) for mode in modes))
+        yield short(row.dtype), *(_cell(modes_by_key.get((mode, False))) for mode in modes)
         if any(mode.without_x64 for mode in row.modes):
-            yield Shown(f"{short(row.dtype)}, no x64", tuple(_cell(modes_by_key.get((mode, True))) for mode in modes))
+            yield f"{short(row.dtype)}, no x64", *(_cell(modes_by_key.get((mode, True))) for mode in modes)
 
 
 def _cell(mode: TypedMode | None) -> str:
@@ -123,8 +149,3 @@ def _floats(counts: Mapping[str, int | None]) -> dict[str, int]:
 
 def _list_floats(floats: Mapping[str, int]) -> str:
     return ", ".join(f"{count} in {name}" for name, count in sorted(floats.items()))
-
-
-def inputs_line(function: TypedFunction) -> str:
-    """What was cast, and how large it is."""
-    return f"{function.name}: {', '.join(function.inputs)} cast, {function.elements or 0:,} elements in the largest"

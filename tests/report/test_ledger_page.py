@@ -2,8 +2,9 @@
 
 from compare.record.ledger_part import NOT_CALLED, LedgerCall, LedgerCure, RecompilationLedger, SideLedger
 from compare.report import terminal
-from compare.report.ledger_page import ledger_page
-from compare.report.ledger_tables import did, effect, print_ledger, totals
+from compare.report.ledger_page import did, effect, page, totals
+from compare.report.page_console import print_page
+from compare.report.page_html import render
 
 SIDE = SideLedger(
     target="my.py:f", staged="jax.jit()", traces=2, compilations=2, seconds=0.5, failed=1, entries=1, grown_bytes=2048,
@@ -39,15 +40,17 @@ def test_totals_count_what_failed() -> None:
 
 def test_a_page_has_every_call_and_escapes_what_it_shows() -> None:
     hostile = SideLedger(target="<script>", calls=(LedgerCall("x=<b>", 1, 1, 0.1, why="not known", established=False),))
-    page = ledger_page(RecompilationLedger("f", "a", "b", "c", {"jax": SIDE, "tf": hostile}))
-    assert "<script>" not in page and "x=&lt;b&gt;" in page and '<td class="wrap warning">not known' in page
-    assert all(did(call) in page for call in SIDE.calls) and "NOT the same results: call 1: off" in page
-    assert 'class="warning">failed' in page and "\x1b" not in page
+    shown = render(page(RecompilationLedger("f", "a", "b", "c", {"jax": SIDE, "tf": hostile})))
+    assert "<script>" not in shown and "x=&lt;b&gt;" in shown and '<td class="wrap warning">not known' in shown
+    assert all(did(call) in shown for call in SIDE.calls) and "NOT the same results: call 1: off" in shown
+    assert 'class="fail">failed' in shown and "\x1b" not in shown
 
 
 def test_nothing_of_a_ledger_steers_a_terminal() -> None:
     console = terminal.console(width=200)
+    ledger = RecompilationLedger("f", "a", "b", "c", {"jax": SIDE, "tf": SideLedger("t.py:f", error="no TF")})
     with console.capture() as captured:
-        print_ledger(RecompilationLedger("f", sides={"jax": SIDE, "tf": SideLedger("t.py:f", error="no TF")}), console)
+        print_page(page(ledger), console)
     shown = captured.get()
+    assert "a. b says: c" not in shown and "c says: b" in shown
     assert "[red]f32[2][/red]" in shown and "\x1b[31m" not in shown and "no TF" in shown

@@ -1,0 +1,153 @@
+"""Where a saved graph is entered and left: the signatures of a SavedModel, or the ends of a graph without any."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tf_reference._graph_nodes import definition, dtype_name, find_needed, node_of, shape_of
+from workloads._framework import Unsupported
+
+DEFAULT = "serving_default"
+_OWN = ("__saved_model_init_op", "__saved_model_train_op")
+_PLACEHOLDERS = frozenset({"Placeholder", "PlaceholderV2", "PlaceholderWithDefault"})
+_NO_ENDS = frozenset({"NoOp", "Const", "Assert", "Assign", "AssignVariableOp", "VarHandleOp", "VariableV2", "SaveV2"})
+_MOST_NAMES = 12
+
+Shape = tuple[int | None, ...] | None
+"""None where the rank is not known, and for a size that is not fixed."""
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A tensor of a graph.
+
+    Attributes:
+      name: "node:0".
+      dtype: of it.
+      shape: likewise.
+    """
+
+    name: str
+    dtype: str
+    shape: Shape
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A part of a graph that can be called.
+
+    Attributes:
+      name: of the signature, or of what is computed.
+      inputs: what stands for the arguments, by their names.
+      outputs: what is returned, by name.
+    """
+
+    name: str
+    inputs: Mapping[str, Tensor]
+    outputs: Mapping[str, Tensor]
+
+
+def of_signature(meta: Any, signature: str) -> Entry:
+    """The entry that a SavedModel has by this name; its default for "".
+
+    Args:
+      meta: a MetaGraphDef.
+      signature: the name.
+
+    Raises:
+      Unsupported: there is none, several are none of them the default, or it takes what is no tensor.
+    """
+    by_name = {name: one for name, one in sorted(meta.signature_def.items()) if name not in _OWN and one.outputs}
+    name = signature or (DEFAULT if DEFAULT in by_name else next(iter(by_name)) if len(by_name) == 1 else "")
+    if name not in by_name:
+        sought = f"the signature {signature}" if signature else f"one signature, or {DEFAULT} among several"
+        raise Unsupported(f"expected {sought}, found {_list(list(by_name))}: name one by --signature")
+    chosen = by_name[name]
+    return Entry(name, _tensors(chosen.inputs, name), _tensors(chosen.outputs, name))
+
+
+def of_ends(graph: Any, inputs: Sequence[str], outputs: Sequence[str], name: str) -> Entry:
+    """The entry of a graph between these nodes: between its placeholders and what nothing takes, where none are named.
+
+    Args:
+      graph: a GraphDef.
+      inputs: names of nodes, or of tensors.
+      outputs: likewise.
+      name: of what is computed.
+
+    Raises:
+      Unsupported: one is not in the graph, or the graph has no end.
+    """
+    by_name = {node.name: node for node in graph.node}
+    taken = {node_of(tensor) for node in graph.node for tensor in node.input}
+    ends = outputs or [
+        node.name
+        for node in graph.node
+        if node.name not in taken and node.op not in _NO_ENDS | _PLACEHOLDERS and _result_dtypes(node)
+    ]
+    _check_names([*ends, *inputs], by_name)
+    if not ends:
+        raise Unsupported("expected a graph that computes something, found none: name what is returned by --output")
+    needed = find_needed(graph.node, ends)
+    starts = inputs or [node.name for node in needed if node.op in _PLACEHOLDERS]
+    return Entry(
+        name,
+        {node_of(start): _tensor_of(by_name[node_of(start)], start) for start in starts},
+        {end.removesuffix(":0"): _tensor_of(by_name[node_of(end)], end) for end in ends},
+    )
+
+
+def _check_names(names: Sequence[str], by_name: Mapping[str, Any]) -> None:
+    for name in names:
+        if node_of(name) not in by_name:
+            raise Unsupported(
+                f"expected a node {name[:100]} in the graph, found {_list([*by_name][-_MOST_NAMES:])}: name one of it"
+            )
+
+
+def _tensor_of(node: Any, tensor: str) -> Tensor:
+    number = int(tensor.partition(":")[2] or 0) if tensor.partition(":")[2].isdecimal() or ":" not in tensor else -1
+    dtypes = _result_dtypes(node)
+    if not 0 <= number < len(dtypes):
+        raise Unsupported(f"expected a tensor of the {len(dtypes)} of {node.name[:100]}, found {tensor[:100]}")
+    shape = shape_of(node.attr["shape"].shape) if "shape" in node.attr else None
+    if shape is None and "_output_shapes" in node.attr:
+        shapes = node.attr["_output_shapes"].list.shape
+        shape = shape_of(shapes[number]) if number < len(shapes) else None
+    # A graph of an early TensorFlow says "no sizes" of a placeholder of any rank.
+    return Tensor(f"{node.name}:{number}", dtypes[number], shape)
+
+
+def _result_dtypes(node: Any) -> list[str]:
+    """The dtypes of a node's results, as its definition derives them."""
+    op_definition = definition(node.op)
+    dtypes: list[str] = []
+    for argument in op_definition.output_arg if op_definition else ():
+        if argument.type_list_attr:
+            dtypes += map(dtype_name, node.attr[argument.type_list_attr].list.type)
+            continue
+        dtype = dtype_name(argument.type or node.attr[argument.type_attr].type)
+        dtypes += [dtype] * (node.attr[argument.number_attr].i if argument.number_attr else 1)
+    return dtypes
+
+
+def _tensors(infos: Mapping[str, Any], signature: str) -> dict[str, Tensor]:
+    tensors = {}
+    for key, info in sorted(infos.items()):
+        if info.WhichOneof("encoding") != "name":
+            raise Unsupported(
+                f"expected tensors in the signature {signature}, found {key} in parts, a sparse or ragged one: name a "
+                "signature of tensors"
+            )
+        name = info.name if ":" in info.name else f"{info.name}:0"
+        tensors[key] = Tensor(name, dtype_name(info.dtype), shape_of(info.tensor_shape))
+    return tensors
+
+
+def _list(names: Sequence[str]) -> str:
+    """Names in a sentence."""
+    if not names:
+        return "none"
+    return ", ".join(name[:100] for name in names[:_MOST_NAMES]) + (", ..." if len(names) > _MOST_NAMES else "")

@@ -1,0 +1,193 @@
+"""A part of a saved graph as a function of tensors, with its variables: nothing else of the file is run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from google.protobuf.message import DecodeError
+
+from tf_reference import _graph_entries, _saved_model, _saved_variables
+from tf_reference._checkpoint_graph import DAMAGED
+from tf_reference._flat_graph import FlatGraph
+from tf_reference._graph_entries import Entry
+from tf_reference._graph_nodes import definition, find_needed, node_of
+from tf_reference._keras_archive import bounded_memory
+from tf_reference._saved_variables import HANDLES, REFERENCES, Variable
+from tf_reference._wider_floats import widen
+from workloads import _foreign
+from workloads._foreign import Unusable
+from workloads._framework import Unsupported
+from workloads._saved_graph import SavedGraph
+
+SCOPE = "saved"
+"""That the nodes of the file stand in, which keeps their names apart from those of arguments."""
+
+_MOST_BYTES = 64 << 30
+_NO_EFFECTS = frozenset({"NoOp", "Placeholder", "ReadVariableOp", "VarIsInitializedOp", *HANDLES, *REFERENCES})
+
+
+@dataclass(frozen=True)
+class SavedFunction:
+    """What is computed of a file.
+
+    Attributes:
+      entry: where the graph is entered and left.
+      graph: the GraphDef of it, without calls.
+      held: the variables that it reads.
+    """
+
+    entry: Entry
+    graph: Any
+    held: Sequence[Variable]
+
+    def wider(self) -> SavedFunction:
+        """The same in float64."""
+        held = [replace(one, array=one.array.astype(_wider(one.array.dtype))) for one in self.held]
+        return SavedFunction(self.entry, widen(self.graph), held)
+
+    @cached_property
+    def variables(self) -> Mapping[str, tf.Variable]:
+        """By node, with the values of the file."""
+        return {one.node: tf.Variable(one.array, trainable=one.trainable, name=one.name) for one in self.held}
+
+    def make_callable(self) -> Any:
+        """A tf.function of tensors, in the order of the entry's inputs, which returns them by name."""
+        variables = self.variables
+        return tf.function(lambda *arguments: self._call(variables, arguments), autograph=False)
+
+    def _call(self, variables: Mapping[str, tf.Variable], arguments: Sequence[tf.Tensor]) -> dict[str, tf.Tensor]:
+        graph: Any = tf.compat.v1.get_default_graph()
+        handles = {node.name for node in self.graph.node if node.op in HANDLES}
+        replaced: dict[str, tf.Tensor] = {}
+        for node, variable in variables.items():
+            graph.watch_variable(variable)
+            replaced[f"{node}:0"] = graph.capture(variable.handle) if node in handles else variable.read_value()
+        inputs = (tensor.name for tensor in self.entry.inputs.values())
+        replaced |= dict(zip(inputs, arguments, strict=True))
+        names = [tensor.name for tensor in self.entry.outputs.values()]
+        body = _without(self.graph, {node_of(name) for name in replaced})
+        inner = [name for name in dict.fromkeys(names) if name not in replaced]
+        results = tf.graph_util.import_graph_def(body, _read_in(body, replaced), inner, name=SCOPE)
+        by_name = replaced | dict(zip(inner, results, strict=True))
+        return {key: tf.identity(by_name[name]) for key, name in zip(self.entry.outputs, names, strict=True)}
+
+
+def _read_in(graph: Any, tensors: Mapping[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+    """Those that a node of the graph takes."""
+    taken = {tensor for node in graph.node for tensor in node.input}
+    return {name: tensor for name, tensor in tensors.items() if {name, name.removesuffix(":0")} & taken}
+
+
+def _wider(dtype: np.dtype) -> np.dtype:
+    kind = tf.dtypes.as_dtype(dtype)
+    return np.dtype(np.complex128 if kind.is_complex else np.float64 if kind.is_floating else dtype)
+
+
+def _without(graph: Any, names: set[str]) -> Any:
+    """A graph without the nodes that arguments and variables stand for."""
+    body = type(graph)()
+    body.CopyFrom(graph)
+    del body.node[:]
+    body.node.extend(node for node in graph.node if node.name not in names)
+    for node in body.node:
+        inputs = [tensor for tensor in node.input if not (tensor.startswith("^") and tensor[1:] in names)]
+        del node.input[:]
+        node.input.extend(inputs)
+    return body
+
+
+def read(saved: SavedGraph) -> SavedFunction:
+    """What is computed of a file.
+
+    Args:
+      saved: of it.
+
+    Raises:
+      Unsupported: there is no such file, it is damaged or hostile, or has no such signature or tensor.
+    """
+    path = Path(saved.path)
+    with _told(path), bounded_memory(_MOST_BYTES):
+        if not path.is_dir():
+            graph = _frozen(path)
+            entry = _graph_entries.of_ends(graph, saved.inputs, saved.outputs, path.stem)
+            return SavedFunction(*_part(graph, entry), ())
+        meta = _saved_model.read_graph(path)
+        if saved.outputs:
+            entry = _graph_entries.of_ends(meta.graph_def, saved.inputs, saved.outputs, path.name)
+        else:
+            entry = _graph_entries.of_signature(meta, saved.signature)
+        entry, graph = _part(meta.graph_def, entry)
+        return SavedFunction(entry, graph, _saved_variables.read(path, meta, graph))
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """What is damaged in a file, in one line."""
+    try:
+        yield
+    except Unusable as error:
+        raise Unsupported(f"expected a graph and its variables in {path}, found {error}: save the model again") from error
+    except (*DAMAGED, OSError) as error:
+        raise Unsupported(
+            f"expected a graph and its variables in {path}, found what cannot be read "
+            f"({_foreign.error_line(error)[:200]}): save the model again"
+        ) from error
+
+
+def _frozen(path: Path) -> Any:
+    """The GraphDef in a file."""
+    try:
+        return tf.compat.v1.GraphDef.FromString(_foreign.read(path, _saved_model.MOST_BYTES))
+    except Unusable as error:
+        raise Unsupported(f"expected a GraphDef at {path}, found {error}: check the path") from error
+    except (DecodeError, RecursionError, UnicodeDecodeError) as error:
+        raise Unsupported(
+            f"expected a GraphDef at {path}, found a protocol buffer that is damaged, or of something else: freeze the "
+            "graph again"
+        ) from error
+
+
+def _part(graph: Any, entry: Entry) -> tuple[Entry, Any]:
+    """What of a graph the entry's outputs need, without calls; further what has an effect in a function called."""
+    inputs = {node_of(tensor.name) for tensor in entry.inputs.values()}
+    outputs = [tensor.name for tensor in entry.outputs.values()]
+    missing = {node_of(name) for name in (*inputs, *outputs)} - {node.name for node in graph.node}
+    if missing:
+        raise Unusable(f"no node {sorted(missing)[0][:200]}, which it names as an input or output")
+    part = type(graph)()
+    part.CopyFrom(graph)
+    del part.node[:]
+    part.node.extend(find_needed((_cut(node, inputs) for node in graph.node), outputs))
+    flat, names = FlatGraph(part).flatten(outputs)
+    before = {node.name for node in part.node}
+    effects = [node.name for node in flat.node if node.name not in before and _has_effect(node)]
+    nodes = list(find_needed(flat.node, [*names, *effects]))
+    del flat.node[:]
+    flat.node.extend(nodes)
+    renamed = {
+        key: replace(tensor, name=name)
+        for (key, tensor), name in zip(entry.outputs.items(), names, strict=True)
+    }  # fmt: skip
+    return replace(entry, outputs=renamed), flat
+
+
+def _cut(node: Any, inputs: set[str]) -> Any:
+    """A node; one that stands for an argument takes nothing."""
+    if node.name not in inputs or not node.input:
+        return node
+    start = type(node)()
+    start.CopyFrom(node)
+    del start.input[:]
+    return start
+
+
+def _has_effect(node: Any) -> bool:
+    op_definition = definition(node.op)
+    return node.op not in _NO_EFFECTS and (op_definition is None or op_definition.is_stateful)

@@ -1,0 +1,170 @@
+"""A part of a saved graph as what a port is written of, and as the judges take it."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from safetensors import SafetensorError
+from safetensors.numpy import load
+
+from tf_reference import _saved_function
+from tf_reference._flat_graph import scope_of
+from tf_reference._function_graph import UNTRACED, Origin, Reading, Spec, variable_names
+from tf_reference._model import Model
+from tf_reference._saved_function import SavedFunction
+from workloads import _foreign
+from workloads._foreign import Unusable
+from workloads._framework import Unsupported
+from workloads._function_graph import VALUE, FunctionGraph
+from workloads._saved_graph import SavedGraph
+from workloads._spec import Arrays, dtype_in
+
+_MOST_BYTES = 64 << 30
+_NUMBER = re.compile(r"_\d+$")
+_NOT_PLAIN = re.compile(r"\W")
+
+
+def read(saved: SavedGraph, inputs: Sequence[Spec]) -> tuple[FunctionGraph, Arrays]:
+    """The graph of what is computed; its constants, and under `VALUE` what variables hold.
+
+    Args:
+      saved: what is computed.
+      inputs: name, shape and dtype of arguments whose sizes the file leaves open.
+
+    Raises:
+      Unsupported: the file cannot be read, or an input cannot be given.
+    """
+    function = _saved_function.read(saved)
+    specs = _specs(function, inputs)
+    concrete = _trace(function, specs)
+    other, why, wider = None, "", function.wider()
+    try:
+        other = wider.make_callable().get_concrete_function(*_tensor_specs(specs, "float64"))
+    except UNTRACED as error:
+        why = _foreign.error_line(error)[:200]
+    reading = Reading(concrete, other, _Scopes([one.name for one in function.held]).place_of)
+    graph, arrays = reading.all(function.entry.name, [name for name, _, _ in specs], why)
+    values = {
+        f"{VALUE}{name}": variable.numpy() for name, variable in variable_names(concrete.graph).items()
+    }  # fmt: skip
+    return graph, {**arrays, **values}
+
+
+def saved_graph_port(saved: SavedGraph, inputs: Sequence[Spec], dtype: str, carried: Path | None) -> Model:
+    """A part of a saved graph for `jaxport run`, with its variables as weights.
+
+    Args:
+      saved: what is computed.
+      inputs: name, shape and dtype of each argument.
+      dtype: that it is judged in.
+      carried: the file of weights that has what the variables hold; None where there are none.
+
+    Raises:
+      Unsupported: the file cannot be read, or weights in it are not those of the graph.
+    """
+    function = _saved_function.read(saved)
+    specs = _specs(function, inputs)
+    variables = variable_names(_trace(function, specs).graph)
+    if carried is not None:
+        _check_carried(carried, {name: variable.numpy() for name, variable in variables.items()})
+    chosen = function.wider() if dtype == "float64" else function
+    call = chosen.make_callable()
+    graph = call.get_concrete_function(*_tensor_specs(specs, dtype)).graph
+    return Model(forward=call, weights=variable_names(graph))
+
+
+def _trace(function: SavedFunction, specs: Sequence[Spec]) -> Any:
+    try:
+        return function.make_callable().get_concrete_function(*_tensor_specs(specs))
+    except UNTRACED as error:
+        raise Unsupported(
+            f"expected a graph that TensorFlow {tf.__version__} takes, found {_foreign.error_line(error)[:200]}: save "
+            "it again with this one"
+        ) from error
+
+
+def _tensor_specs(specs: Sequence[Spec], precision: str = "") -> list[tf.TensorSpec]:
+    return [tf.TensorSpec(shape, dtype_in(dtype, precision), name) for name, shape, dtype in specs]
+
+
+def _specs(function: SavedFunction, inputs: Sequence[Spec]) -> list[Spec]:
+    """Name, shape and dtype of each argument, as the file has it or as it is given."""
+    given = {name: (shape, dtype) for name, shape, dtype in inputs}
+    specs: list[Spec] = []
+    for key, tensor in function.entry.inputs.items():
+        shape, dtype = next((given.pop(name) for name in (key, plain(key)) if name in given), (tensor.shape, tensor.dtype))
+        if dtype != tensor.dtype:
+            raise Unsupported(f"expected {key[:100]} of {tensor.dtype}, found {dtype}: give --input of this type")
+        if shape is None:
+            raise Unsupported(
+                f"expected sizes of {key[:100]}, of which the graph has none: add --input '{plain(key)[:100]}=f32[B,8]'"
+            )
+        specs.append((key, tuple(shape), dtype))
+    if given:
+        raise Unsupported(
+            f"expected --input for one of {', '.join(function.entry.inputs)[:300] or 'no input'}, found "
+            f"{', '.join(given)}: name one of these"
+        )
+    if not specs:
+        raise Unsupported("expected a graph that takes inputs, found none: name one that does")
+    return specs
+
+
+def plain(key: str) -> str:
+    """The name of an input where only letters, digits and underscores may stand."""
+    return _NOT_PLAIN.sub("_", key)
+
+
+def _check_carried(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
+    """Raise Unsupported unless a file has these arrays, bit by bit."""
+    try:
+        carried = load(_foreign.read(path, _MOST_BYTES))
+    except (Unusable, SafetensorError) as error:
+        raise Unsupported(f"expected the weights of the graph in {path}, found {error}: write the port again") from error
+    for name in sorted(arrays.keys() | carried.keys()):
+        here, there = arrays.get(name), carried.get(name)
+        if here is None or there is None:
+            found = "none" if there is None else f"{name}, which the graph does not have"
+            raise Unsupported(f"expected {name if there is None else 'no other weight'} in {path}, found {found}: write "
+                              "the port again")  # fmt: skip
+        if (here.dtype, here.shape, here.tobytes()) != (there.dtype, there.shape, there.tobytes()):
+            raise Unsupported(
+                f"expected {name} in {path} as the graph has it, bit by bit, found another value: write the port again"
+            )
+
+
+class _Scopes:
+    """What scopes say of where a node stands.
+
+    Args:
+      variables: names of those that the graph reads: the scopes of these are layers.
+    """
+
+    def __init__(self, variables: Sequence[str]) -> None:
+        scopes = (name.split("/")[:-1] for name in variables)
+        self._layers = {tuple(_bare(scope)[:depth]) for scope in scopes for depth in range(1, len(scope) + 1)}
+
+    def place_of(self, operation: Any) -> Origin:
+        """The scope of a node, and the name that it gives to what leaves it."""
+        scopes = scope_of(operation.name.removeprefix(f"{_saved_function.SCOPE}/"))[:-1]
+        depth = max((d for d in range(len(scopes) + 1) if tuple(_bare(scopes[:d])) in self._layers), default=len(scopes))
+        scopes = scopes[: depth or len(scopes)]
+        names = [word for word in (_word(scope) for scope in scopes) if word]
+        return "/".join(scopes), tuple(names[-1:])
+
+
+def _bare(scopes: Sequence[str]) -> list[str]:
+    """Scopes without the numbers that tracing adds to them."""
+    return [_NUMBER.sub("", scope) for scope in scopes]
+
+
+def _word(scope: str) -> str:
+    """A scope as the name of a variable; "" where it is none."""
+    word = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", plain(_NUMBER.sub("", scope))).lower().strip("_")
+    return word if word.isidentifier() and not keyword.iskeyword(word) else ""

@@ -1,0 +1,148 @@
+"""The variables of a saved graph: which array of the checkpoint each node takes, as the graph's own restoring says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tf_reference import _private, _saved_weights
+from tf_reference._checkpoint_graph import CheckpointGraph
+from tf_reference._flat_graph import FlatGraph
+from tf_reference._graph_nodes import find_needed, node_of
+from workloads._foreign import Unusable
+
+HANDLES, REFERENCES = frozenset({"VarHandleOp"}), frozenset({"VariableV2", "Variable"})
+_ASSIGNMENTS = frozenset({"Assign", "AssignVariableOp"})
+_RESTORING = frozenset({"RestoreV2"})
+_HANDED_ON = frozenset({"Identity", "Cast"})
+_SLICE = re.compile(r"(\d+),(\d+)")
+_COPY = re.compile(r"_\d+$")
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where the array of a variable comes from.
+
+    Attributes:
+      key: of it in the checkpoint.
+      part: of it, as TensorFlow writes it ("10 4 0,5:0,4"); "" is all of it.
+    """
+
+    key: str
+    part: str = ""
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A variable of a graph.
+
+    Attributes:
+      node: its name in the graph.
+      name: that it was made with.
+      array: that it holds.
+      trainable: whether gradients are taken with respect to it.
+    """
+
+    node: str
+    name: str
+    array: np.ndarray
+    trainable: bool
+
+
+def read(folder: Path, meta: Any, graph: Any) -> list[Variable]:
+    """The variables that a graph needs.
+
+    Args:
+      folder: of the SavedModel.
+      meta: its MetaGraphDef.
+      graph: the GraphDef of what is computed, without calls.
+
+    Raises:
+      Unusable: the checkpoint is not there, or lacks one.
+    """
+    nodes = [node for node in graph.node if node.op in HANDLES | REFERENCES]
+    if not nodes:
+        return []
+    checkpoint = _saved_weights.open_checkpoint(folder)
+    origins = _find_origins(meta)
+    names = {variable.key: variable.full_name for variable in checkpoint.variables()} if checkpoint.proto.nodes else {}
+    trained = _names_trained(meta)
+    variables, names_taken = [], set[str]()
+    for node in nodes:
+        origin = origins.get(node.name, Origin(node.name))
+        # A copy that saving made has the name of what it is a copy of, and a number.
+        name = names.get(origin.key) or node.attr["shared_name"].s.decode("utf-8", "replace") or node.name
+        while name in names_taken:
+            number = int(name.rpartition("_")[2]) + 1 if _COPY.search(name) else 1
+            name = f"{_COPY.sub('', name)}_{number}"
+        names_taken.add(name)
+        array = _array(checkpoint, origin, node)
+        variables.append(Variable(node.name, name, array, trained is None or name in trained or node.name in trained))
+    return variables
+
+
+def _array(checkpoint: CheckpointGraph, origin: Origin, node: Any) -> np.ndarray:
+    if not checkpoint.reader.has_tensor(origin.key):
+        raise Unusable(f"none with the key {origin.key[:200]} for {node.name[:200]}")
+    array = np.asarray(checkpoint.reader.get_tensor(origin.key))
+    if origin.part:
+        array = array[tuple(slice(int(a), int(a) + int(b)) for a, b in _SLICE.findall(origin.part))]
+    dtype = tf.dtypes.as_dtype(node.attr["dtype"].type).base_dtype.as_numpy_dtype
+    shape = tf.TensorShape(node.attr["shape"].shape)
+    if array.dtype != dtype or not shape.is_compatible_with(array.shape):
+        raise Unusable(f"{node.name[:200]} as {array.dtype}{list(array.shape)}, and the graph has another type or shape")
+    return array
+
+
+def _names_trained(meta: Any) -> frozenset[str] | None:
+    """The names of variables that are trained; None where nothing says it."""
+    variables = [node.variable for node in meta.object_graph_def.nodes if node.HasField("variable")]
+    if variables:
+        return frozenset(variable.name for variable in variables if variable.trainable)
+    if "trainable_variables" not in meta.collection_def:
+        return None
+    message = _private.protocol("variable_pb2", "VariableDef", "framework")
+    definitions = meta.collection_def["trainable_variables"].bytes_list.value
+    return frozenset(node_of(message.FromString(definition).variable_name) for definition in definitions)
+
+
+def _find_origins(meta: Any) -> dict[str, Origin]:
+    """By the node of a variable, what the graph restores it from."""
+    restoring = meta.saver_def.restore_op_name
+    if not restoring:
+        return {}
+    part = type(meta.graph_def)()
+    part.CopyFrom(meta.graph_def)
+    del part.node[:]
+    part.node.extend(find_needed(meta.graph_def.node, [restoring]))
+    by_name = {node.name: node for node in FlatGraph(part).flatten()[0].node}
+    origins = {}
+    for node in by_name.values():
+        if node.op not in _ASSIGNMENTS or len(node.input) < 2:
+            continue
+        source = node.input[1]
+        while (origin := by_name.get(node_of(source))) is not None and origin.op in _HANDED_ON and origin.input:
+            source = origin.input[0]
+        if origin is not None and origin.op in _RESTORING:
+            origins[node_of(node.input[0])] = _origin(origin, int(source.partition(":")[2] or 0), by_name)
+    return origins
+
+
+def _origin(restoring: Any, number: int, by_name: Mapping[str, Any]) -> Origin:
+    """What the output of this number restores."""
+    keys, parts = (_texts(by_name.get(node_of(restoring.input[place]))) for place in (1, 2))
+    if number >= len(keys):
+        raise Unusable("an operation that restores more than it names")
+    return Origin(keys[number], parts[number] if number < len(parts) else "")
+
+
+def _texts(node: Any) -> list[str]:
+    if node is None or node.op != "Const":
+        raise Unusable("names of variables that are no constants")
+    return [text.decode("utf-8", "replace") for text in node.attr["value"].tensor.string_val]

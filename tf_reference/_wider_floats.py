@@ -1,0 +1,47 @@
+"""A GraphDef in which every float is a float64: what it computes without the rounding that it was saved with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+
+from tf_reference._graph_nodes import dtype_name
+
+_WIDER = {"float32": tf.float64, "float16": tf.float64, "bfloat16": tf.float64, "complex64": tf.complex128}
+
+
+def widen(graph: Any) -> Any:
+    """A copy with wider floats in attributes, constants and the signatures of functions.
+
+    Args:
+      graph: a GraphDef.
+    """
+    wide = type(graph)()
+    wide.CopyFrom(graph)
+    for function in wide.library.function:
+        for argument in (*function.signature.input_arg, *function.signature.output_arg):
+            argument.type = widen_type(argument.type)
+    for node in (*wide.node, *(node for function in wide.library.function for node in function.node_def)):
+        for value in node.attr.values():
+            _widen_value(value)
+    return wide
+
+
+def widen_type(number: int) -> int:
+    """The number of the dtype that a float has in float64; of another type, itself."""
+    wider = _WIDER.get(dtype_name(number))
+    return number if wider is None else wider.as_datatype_enum
+
+
+def _widen_value(value: Any) -> None:
+    match value.WhichOneof("value"):
+        case "type":
+            value.type = widen_type(value.type)
+        case "list":
+            for place, number in enumerate(value.list.type):
+                value.list.type[place] = widen_type(number)
+        case "tensor" if widen_type(value.tensor.dtype) != value.tensor.dtype:
+            dtype = tf.dtypes.as_dtype(widen_type(value.tensor.dtype))
+            array = tf.make_ndarray(value.tensor).astype(dtype.as_numpy_dtype)
+            value.tensor.CopyFrom(tf.make_tensor_proto(array, dtype))
