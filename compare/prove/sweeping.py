@@ -54,7 +54,7 @@ def sweep(
     eager: AskEager | None = None,
     reporter: Reporter = Silent(),  # noqa: B008 - has no state
 ) -> Swept:
-    """What each float input may be, by pass.
+    """Find the range of each float input in which the port holds, by pass.
 
     Args:
       instance: the workload, and the arrays that it is judged on.
@@ -156,7 +156,7 @@ class _Pass:
         """Breaks that recur in calls beside them."""
 
     def reach(self, reporter: Reporter) -> Iterator[Reached]:
-        """What each input may be.
+        """The range of each input in which the port holds.
 
         Args:
           reporter: shows the progress of the sweep.
@@ -177,12 +177,12 @@ class _Pass:
         return running(dataclasses.replace(exact, artifact=artifact), self._twin)
 
     def _measure_rounding(self, times: float) -> Rounding:
-        # Training adds up gradients: what is lost in the rounding of an ordinary one is lost anyway.
+        # Training adds up gradients: an error within the rounding of an ordinary one counts nothing.
         ordinary = self._exact([self._base])[0] if self._pass == GRADIENTS else {}
         return measure_rounding(self._dtype, times, ordinary, digits=0.5)
 
     def _outcomes(self, probes: Sequence[Probe], countdown: Countdown) -> list[Outcome]:
-        """What is said of each call. Roundings are sampled only for those that do not hold without."""
+        """The outcome of each call. Roundings are sampled only for calls that do not hold without."""
         outcomes: list[Outcome] = []
         at_once = self._exact.at_once
         for start in range(0, len(probes), at_once):
@@ -196,17 +196,17 @@ class _Pass:
         return self._following.findings if self._following else ()
 
     def _judge(self, probes: Sequence[Probe]) -> list[tuple[Arrays, Values, Outcome]]:
-        """As `_by_program`; what breaks there, and follows TensorFlow's eager mode, is held to that."""
+        """As `_by_program`; a call that breaks there, and follows TensorFlow's eager mode, is judged by that mode."""
         judgements = self._by_program(probes)
         return self._following.follow(judgements, probes, self._rounding) if self._following else judgements
 
     def _by_program(self, probes: Sequence[Probe]) -> list[tuple[Arrays, Values, Outcome]]:
-        """The inputs of each call, what it gives, and what is said of that."""
+        """The inputs of each call, its values, and its outcome."""
         judgements = self._judge_calls([_sweeps.draw_inputs(probe, self._specs, self._base) for probe in probes])
         return [self._without_chance(*one) for one in judgements]
 
     def _without_chance(self, call: Arrays, values: Values, outcome: Outcome) -> tuple[Arrays, Values, Outcome]:
-        """A call as it is; one whose break does not recur in most calls beside it says nothing.
+        """The call; it is not judged if its break does not recur in most calls beside it.
 
         Where a problem is ill-conditioned, one side is right by chance, and as wrong as the other beside it.
         """
@@ -323,7 +323,7 @@ class _Pass:
                 self._rounding.unit,
             )
         except (PromotionError, UnreadableProgram):
-            # The verdict stands without: XLA runs the program, only not with all of its values as results.
+            # The verdict needs no place: XLA runs the program, only not with all of its values as results.
             first = None
         if first is None:
             return dataclasses.replace(worst, original_line=line)

@@ -1,4 +1,4 @@
-"""A pass swept region by region: what rules prove is not judged again, the rest runs from TensorFlow's values."""
+"""Sweeps a pass region by region: proved regions are not run, the others run from TensorFlow's values."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def sweep_regions(
         # Unreadable as well, but the process is gone.
         raise
     except (UnreadableProgram, promote.PromotionError):
-        # What cannot be cut is swept whole.
+        # Programs that cannot be split are swept whole.
         return None
 
 
