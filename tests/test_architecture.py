@@ -330,7 +330,6 @@ VERBS = {"embed", "feed"}
 PARTICIPLES = {
     "compare/api": 3,
     "compare/porting": 5,
-    "compare/prove": 99,
     "compare/sides": 8,
     "jaxport": 15,
     "tf_reference": 6,

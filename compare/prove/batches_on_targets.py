@@ -1,4 +1,4 @@
-"""The largest batch of a training step that fits into the memory of a device which need not be here."""
+"""The largest batch of a training step that fits into the memory of a device which need not be on this machine."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from workloads._framework import STEP, Platform
 from workloads._modes import JAX, TF
 
 MOST_INPUT_BYTES = 1 << 28
-"""Of a batch that is tried: its inputs are drawn here, whatever the device holds."""
+"""The most bytes of inputs of a batch to try: they are drawn here, however much memory the device has."""
 
 USUALLY_TRIED = 4
-"""Batches of a program on a device, where its memory follows a line."""
+"""The usual number of batches to try, for progress: the memory of most programs grows linearly."""
 
 _TOO_LARGE = "RESOURCE_EXHAUSTED"
-"""What XLA says of a program that a TPU has no memory for."""
+"""XLA's error for a program that does not fit into the memory of a TPU."""
 
 
 class Batches:
@@ -58,7 +58,7 @@ class Batches:
 
     @property
     def most(self) -> int:
-        """The largest whose inputs may be drawn here."""
+        """The largest batch whose inputs may be drawn here."""
         specs = self._instance.inputs.values()
         bytes_ = sum(math.prod(spec.shape) * np.dtype(spec.dtype).itemsize for spec in specs)
         return max(self.first, MOST_INPUT_BYTES * self.first // max(bytes_, 1))

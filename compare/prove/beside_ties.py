@@ -38,12 +38,12 @@ from workloads._framework import FORWARD, GRADIENTS, WEIGHTS, Program, Twin, is_
 from workloads._spec import Arrays, ArraySpec
 
 SAMPLES = 8
-"""How often the roundings of a program are moved, at most."""
+"""The most samples of a program with moved roundings."""
 SPARED = 32
-"""A number of at most so many bits is taken for round: sums of products of the few numbers of a case have fewer."""
+"""A number with at most this many bits counts as round: sums of products of the numbers of a case have fewer."""
 
 ASIDE = 2.0**-16
-"""Of itself, by how much a number is moved: more than a constant that one side keeps in float32 is off by."""
+"""Relative: how far a number is moved. That is farther than the rounding of a constant to float32."""
 
 BESIDE = " beside"
 AT_ZERO = " at zero"
@@ -56,17 +56,17 @@ Runs = Mapping[str, Mapping[str, Arrays]]
 
 @dataclass(frozen=True)
 class _Pass:
-    """A pass of both sides, compiled as it is run here."""
+    """A pass of both sides, compiled to run here."""
 
     name: str
     programs: Mapping[str, Program]
     twin: Twin
     specs: Specs
     leaves: frozenset[str]
-    """Those that are judged: a program may return what its framework does not, as the gradient of a statistic."""
+    """The leaves that are judged: a program may return others, such as the gradient of a statistic."""
 
     def run(self, side: str, cases: Sequence[str], artifact: bytes | None = None) -> dict[str, Arrays]:
-        """The results of a side by case; of another program in the place of its own where that is given."""
+        """The results of a side by case; another artifact replaces that of its own program."""
         program = self.programs[side]
         variant = dataclasses.replace(program, artifact=program.artifact if artifact is None else artifact)
         ran = running(variant, self.twin).by_case(cases)
@@ -103,11 +103,11 @@ def judge_beside_ties(twin: Twin, specs: Specs, doubles: Doubles, evidence: Evid
 
 
 def _failing(evidence: Evidence, leaves: Leaves) -> dict[str, list[str]]:
-    """By pass the cases that fail at kinks alone: a port that is wrong on ordinary numbers needs no second look."""
+    """By pass, its failing cases, if only kinks fail: a port that fails on ordinary numbers is not examined here."""
     failures = [leaf for gate in leaves.values() for leaf in gate if _is_failure(leaf)]
     wrong = {leaf.place.pass_ for leaf in failures if not is_kinks(leaf.place.case)}
     off = [leaf for leaf in failures if leaf.error > LARGEST["float64"] and not vanishes(evidence, leaf.place)]
-    # Of another shape, or NaN on one side alone: rounding makes neither.
+    # Rounding explains neither another shape nor NaN on one side alone.
     one_sided = {(leaf.place.pass_, leaf.place.case) for leaf in off if leaf.error == np.inf}
     failing: dict[str, set[str]] = defaultdict(set)
     for leaf in off:
@@ -118,7 +118,7 @@ def _failing(evidence: Evidence, leaves: Leaves) -> dict[str, list[str]]:
 
 
 def _is_failure(leaf: Held) -> bool:
-    """Whether a comparison in float64 fails, of a forward pass or of gradients."""
+    """Whether a float64 comparison of a forward pass or of gradients fails."""
     return (
         leaf.verdict == FAIL
         and leaf.place.pass_ in (FORWARD, GRADIENTS)
@@ -133,7 +133,7 @@ def _judge_pass(of: _Pass, cases: Sequence[str], doubles: Doubles, evidence: Evi
     here = {side: of.run(side, [*cases, *at_zero]) for side in SIDES}
     runs = {side: here[side] | {case: doubles.arrays[side, of.name, case] for case in cases} for side in SIDES}
     off = {case: _gaps(of.name, case, runs, evidence) for case in (*cases, *at_zero)}
-    # Not from what the framework gave: TensorFlow's eager mode and its XLA have rules of their own for a few functions.
+    # Compared with runs here, not with the framework's: TensorFlow's eager mode has rules of its own for some.
     rest = _not_decided(of, here, off)
     for case in cases:
         if rest.isdisjoint((case, case + AT_ZERO)):
@@ -142,7 +142,7 @@ def _judge_pass(of: _Pass, cases: Sequence[str], doubles: Doubles, evidence: Evi
 
 
 def _gaps(pass_: str, case: str, runs: Runs, evidence: Evidence) -> Arrays:
-    """By leaf, how far each element of the port is off; 0 where that may be rounding of the size that is common."""
+    """By leaf, the error of each element of the port; 0 where ordinary rounding explains it."""
     port, expected = (runs[side][case] for side in ("jax", "tf"))
     scales = evidence.scales(pass_, case, expected)
     return {
@@ -164,16 +164,16 @@ def _gaps_in(
 
 
 def _apart(one: np.ndarray, other: np.ndarray) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """How far apart elements are: infinitely where one alone is NaN, or infinite."""
+    """The distance of each pair of elements; infinite where only one of them is NaN or infinite."""
     finite = np.isfinite(one) & np.isfinite(other)
     gap = np.abs(np.where(finite, wide(one), 0) - np.where(finite, wide(other), 0))
     return np.where(pattern(one) == pattern(other), gap, np.inf)
 
 
 def _not_decided(of: _Pass, runs: Runs, off: Mapping[str, Arrays]) -> set[str]:
-    """The cases with an element that is off, and that neither side moves as far once its roundings are moved."""
+    """The cases with an error that moved roundings of neither side explain."""
     rest = {case: dict(gaps) for case, gaps in off.items()}
-    # Where one side keeps 0.2 in float32, its sums are exact, and the other's are not.
+    # Both sides: where one keeps 0.2 in float32, its sums are exact, and the other's are not.
     for side, seed in itertools.product(SIDES, range(SAMPLES)):
         cases = _cases_with_any(rest)
         if not cases:
@@ -212,12 +212,12 @@ def _with_case_beside(of: _Pass, case: str, off: Arrays, doubles: Doubles) -> Do
 
 
 def _as_finite(arrays: Arrays, others: Arrays) -> bool:
-    """Whether there is a number wherever others have one."""
+    """Whether arrays are finite wherever others are."""
     return all(np.all(np.isfinite(array) >= np.isfinite(others[leaf])) for leaf, array in arrays.items())
 
 
 def _at_zero(arrays: Arrays, specs: Specs) -> dict[str, np.ndarray]:
-    """A case with inputs of zeros, or of what is nearest to it in their range, and its own weights."""
+    """A case with its own weights, and inputs of zeros, or of the number in their range that is nearest to zero."""
     return {
         name: array
         if name.startswith(WEIGHTS) or not is_float(array)
@@ -227,7 +227,7 @@ def _at_zero(arrays: Arrays, specs: Specs) -> dict[str, np.ndarray]:
 
 
 def _move_numbers(arrays: Arrays, specs: Specs) -> dict[str, np.ndarray]:
-    """Each number in float64 and a little off, within its range; zero stays, at which branches part."""
+    """Each number in float64 and slightly moved, within its range. Zero stays, since branches part there."""
     return {
         name: _aside(name, array, specs.get(name)) if is_float(array) and array.dtype.kind != "c" else array
         for name, array in arrays.items()

@@ -60,7 +60,7 @@ def evidence_of(
     modes: Collection[Mode] = (),
     passes: Collection[str] = PASSES,
 ) -> Collected:
-    """Everything that one side delivers of a workload; a side that cannot be started is a failure.
+    """Collect all that one side delivers of a workload; a side that does not start is a failure.
 
     Args:
       pool: has the sides.
@@ -114,7 +114,7 @@ def _list_names(names: Sequence[str], most: int = 4) -> str:
 
 
 def check_structure(deliveries: Mapping[str, Collected], instance: Prepared) -> None:
-    """Only equal leaves can be compared.
+    """Check that both sides return the same leaves.
 
     Raises:
       RequestError: both sides return something, and not the same nest.
@@ -133,7 +133,7 @@ def check_structure(deliveries: Mapping[str, Collected], instance: Prepared) -> 
 
 
 def _nest(leaves: set[str], most: int = 12) -> str:
-    """Leaves by name, as a message has room for them."""
+    """The names of leaves, shortened for a message."""
     if leaves <= {LONE}:
         return "one array" if leaves else "no array at all"
     more = [f"and {len(leaves) - most} more"] if len(leaves) > most else []
@@ -164,7 +164,7 @@ def doubles_of(pool: Pool, deliveries: Mapping[str, Collected], instance: Prepar
 def with_more_cases(
     pool: Pool, deliveries: Mapping[str, Collected], doubles: Doubles, instance: Prepared, failures: list[Failure]
 ) -> Doubles:
-    """The float64 evidence with that of cases which the programs suggest.
+    """The float64 evidence with further cases, which the programs suggest.
 
     Args:
       pool: has the sides, the workload loaded.
@@ -192,7 +192,7 @@ def with_more_cases(
 
 
 def with_late_steps(doubles: Doubles, instance: Prepared, failures: list[Failure]) -> Doubles:
-    """The float64 evidence with that of training runs that start where decisions of the step turn.
+    """The float64 evidence with further training runs, which start where decisions of the step turn.
 
     Args:
       doubles: the float64 evidence of the ordinary training run.

@@ -71,12 +71,12 @@ class RegionJudge:
 
         Args:
           runs: pass and case of each that fails in float32 alone.
-          leaves: every leaf that was held against a bound.
+          leaves: every comparison with its bound.
         """
         explanations: dict[tuple[str, str], Amplified] = {}
         for pass_ in sorted({pass_ for pass_, _ in runs}):
             failing = sorted(case for ran, case in runs if ran == pass_)
-            # What cannot be split, or run, stays a failure.
+            # A run that cannot be split into regions, or not be run here, stays a failure.
             with contextlib.suppress(PromotionError, UnreadableProgram):
                 explanations |= {(pass_, case): one for case, one in self._explain(pass_, failing, leaves)}
         return explanations
@@ -166,7 +166,7 @@ def _failing_steps(leaves: Leaves) -> list[int]:
 
 
 def _narrow(program: Program, exact: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """The arguments of a program, from those in float64."""
+    """The arguments of a program, cast from those in float64."""
     return [array.astype(parameter.dtype) for array, parameter in zip(exact, program.parameters, strict=True)]
 
 

@@ -16,7 +16,7 @@ from compare.sides.wire import WEIGHTS
 from workloads._spec import ArraySpec, Workload, ends_of, is_float, is_integer
 
 SIGNED, UNSIGNED = (-8, 8), (0, 16)
-"""What integers are drawn from: the ends of int4 and uint4, so that every type gets the same numbers."""
+"""The range that integers are drawn from: that of int4 and uint4, so that every type gets the same numbers."""
 
 
 def cast_names(instance: Prepared) -> tuple[str, ...]:
@@ -80,14 +80,14 @@ def _cast(spec: ArraySpec, dtype: str) -> ArraySpec:
 
 
 def _holds(spec: ArraySpec, dtype: str) -> bool:
-    """Whether the type holds what the input is drawn from."""
+    """Whether the type can represent the range of the input."""
     largest = float(ml_dtypes.finfo(np.dtype(dtype)).max)
     ends = [8 * abs(spec.scale)] if spec.low is None or spec.high is None else [abs(spec.low), abs(spec.high)]
     return max(ends) <= largest
 
 
 def _whole_range(spec: ArraySpec, dtype: str) -> tuple[int, int]:
-    """A declared range, where the type holds two of its integers; the ends of four bits otherwise."""
+    """The declared range, if the type can represent two of its integers; otherwise the range of four bits."""
     least, most = ends_of(dtype)
     default = SIGNED if least < 0 else UNSIGNED
     if spec.low is None or spec.high is None:

@@ -43,7 +43,7 @@ those of the largest of all would hide every moment."""
 
 @dataclass(frozen=True)
 class Cells:
-    """All four.
+    """The four cells.
 
     Attributes:
       described: by cell, counts and times, or the reason that it is empty.
@@ -105,7 +105,7 @@ def compile_cells(sides: Mapping[str, Side], deliveries: Mapping[str, Collected]
 def _with_errors(
     descriptions: Mapping[str, program_parts.Compiled], outputs: Mapping[str, Arrays], expected: Arrays, name: str
 ) -> dict[str, program_parts.Compiled]:
-    """Cells with how far their results are from expected ones."""
+    """The cells with the errors of their results."""
     by_cell = {cell: errors(outputs[cell], expected, _narrow(descriptions[cell])) for cell in outputs}
     return {
         cell: replace(
@@ -129,12 +129,12 @@ def disagreements(cells: Mapping[str, program_parts.Compiled]) -> list[Failure]:
 
 
 def _agrees(cell: program_parts.Compiled) -> bool:
-    """Whether a cell's results are those that they were held against; true of one without results."""
+    """Whether a cell's results agree with the expected ones; true without results."""
     return cell.error is None or agrees(cell.error, cell.usual_error)
 
 
 def agrees(error: float, usual_error: float | None) -> bool:
-    """Whether results differ no more than another order of operations explains, by the largest and the usual error."""
+    """Whether another order of operations explains the largest and the usual error of results."""
     return error <= TIPPED and usual_error is not None and usual_error <= AGREEMENT
 
 
@@ -207,7 +207,7 @@ def _narrow(cell: program_parts.Compiled) -> str:
 
 
 def _noise(expected: Arrays, dtype: str) -> dict[str, float]:
-    """By result, which difference is rounding in that type."""
+    """By result, the largest difference that is rounding in that type."""
     floats = {name: array for name, array in expected.items() if measure.is_float(array)}
     least = ROUNDINGS * measure.UNIT_ROUNDOFF["float32"] * measure.largest(floats.values())
     kinds = {name.partition("/")[0] for name in floats}
@@ -239,6 +239,6 @@ def errors(actual: Arrays, expected: Arrays, dtype: str = "float32") -> list[flo
 
 
 def usual(errors: Sequence[float]) -> float | None:
-    """The largest error but for the half that may be moved by what tipped over; of few results, the largest of all."""
+    """The largest error of the better half of the results; of few results, the largest of all."""
     spare = int(len(errors) * TIPPED_PART) if len(errors) >= MANY else 0
     return sorted(errors)[-1 - spare] if errors else None

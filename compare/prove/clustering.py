@@ -124,7 +124,7 @@ def _with_times(graph: ClusteredGraph, times: MeasuredTimes, compiled: Mapping[s
 
 
 def with_module(cluster: Cluster, compiled: Mapping[str, DumpedModule]) -> Cluster:
-    """A cluster with the size of what XLA made of it."""
+    """A cluster with the size of the module that XLA compiled from it."""
     module = compiled.get(cluster.name)
     module_stages = stages.read_stages(module) if module else None
     if module_stages is None or module_stages.after is None:

@@ -35,9 +35,9 @@ from workloads._spec import Arrays
 
 FLOAT32, FLOAT64 = "float32", "float64"
 NATIVE_MODES = {"tf": ("eager", "graph"), "jax": ("jit",)}
-"""The modes that run a twin built in float64, the first that can."""
+"""The modes that may run a twin built in float64, in the order in which they are tried."""
 NATIVE_TRAINING_MODE = {"tf": "graph", "jax": "jit"}
-"""The mode that trains it: a compiled one, since many steps are taken."""
+"""The mode that trains a twin in float64: a compiled one, since training takes many steps."""
 UNTRAINED = ("jax", "eager")
 """This mode is not trained: 50 steps take minutes, users do not train in it, and the gradients gate judges a step."""
 
@@ -53,17 +53,17 @@ class Collected:
     chosen: str = ""
     """The pass that the user chose; empty where none was chosen."""
     compiler_options: Mapping[str, Any] = field(default_factory=dict)
-    """Those that mode `tuned` runs with; empty where the twin declares none."""
+    """The options of mode `tuned`; empty where the twin declares none."""
     outputs: dict[tuple[str, str, str], Arrays] = field(default_factory=dict)
     doubles: dict[tuple[str, str], Arrays] = field(default_factory=dict)
     """(pass, case) -> leaves of the twin built in float64."""
     trajectories: dict[tuple[str, str], Arrays] = field(default_factory=dict)
     programs: dict[tuple[str, str], Program] = field(default_factory=dict)
-    """(pass, dtype) -> the programs that the float64 reference rests on."""
+    """(pass, dtype) -> the program that the float64 reference is computed with."""
     main: Program | None = None
-    """The main pass as it is handed to XLA, at the size that is timed."""
+    """The program of the main pass, at the size that is timed."""
     portable: Program | None = None
-    """The same, as either side's XLA reads it."""
+    """The same program in the portable form, which either side's XLA reads."""
     stages: Mapping[str, str] = field(default_factory=dict)
     """The main pass as the framework writes it, by stage."""
     donation: Donation | None = None
@@ -85,7 +85,7 @@ class Collected:
 
     @property
     def distinct_modes(self) -> list[str]:
-        """The modes of the main pass that run something of their own."""
+        """The modes of the main pass, without those that run the same kernels as another."""
         alike = {mode for mode, profile in self.profile.items() if profile.same_as}
         return [mode for mode in self.modes.get(self.main_pass, ()) if f"{self.side}/{mode}" not in alike]
 
@@ -186,7 +186,7 @@ def survive(delivery: Collected, ask: Callable[[], None]) -> None:
 
 
 def attempt(delivery: Collected, ask: Callable[[], Result]) -> Result | None:
-    """A reply, or None with the reason noted. A lost worker is not survived here."""
+    """A reply, or None with the reason noted. The loss of a worker raises."""
     try:
         return ask()
     except SideError as error:
@@ -333,7 +333,7 @@ def _collect_double_training(side: Side, checkpoints: Sequence[int], delivery: C
 
 
 def steps_of(instance: Prepared) -> int:
-    """How many steps the progress of one side's collection has, roughly."""
+    """About how many steps the progress of one side's collection has."""
     return 28 if instance.workload.training else 18
 
 

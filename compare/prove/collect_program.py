@@ -1,4 +1,4 @@
-"""What one side says of the program that is compiled and timed: it, its stages, and a profile of each mode."""
+"""Collects the program of one side that is compiled and timed, its stages, and a profile of each mode."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the cases make both programs decide both ways; inputs that do, where some can be found."""
+"""Checks whether the cases make both programs take both branches, and searches inputs that do."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from workloads._spec import Arrays, ArraySpec
 
 CASE = "conditions"
 MOST_ELEMENTS = 1 << 14
-"""Of all inputs: hundreds of calls are looked among."""
+"""The most elements of all inputs: the search makes hundreds of calls."""
 _AT_ONCE = 64
-"""Calls that are looked at before the next ones are drawn: most decisions turn at ordinary magnitudes."""
+"""Calls per round of the search: most decisions turn at ordinary magnitudes, which come first."""
 
 
 def find_covering_cases(
     twin: Twin, specs: Mapping[str, ArraySpec], programs: Sequence[Readable], fits: Callable[[Arrays], bool]
 ) -> tuple[dict[str, Arrays], list[str]]:
-    """Cases that decide what the twin's decide one way alone, and remarks on what no such case was found for.
+    """Cases that take branches which the twin's cases never take, and remarks on branches that no case takes.
 
     Args:
       twin: the workload's arrays.
       specs: its inputs, by name.
       programs: of both sides, in float64.
-      fits: whether a case tells ports apart: not where float64 overflows.
+      fits: whether a case can tell a right port from a wrong one: not where float64 overflows.
 
     Raises:
       UnreadableProgram: XLA does not run a program apart from its framework.
@@ -52,7 +52,7 @@ def find_covering_cases(
 def _search(
     twin: Twin, specs: Mapping[str, ArraySpec], watches: Sequence[WatchedDecisions], fits: Callable[[Arrays], bool]
 ) -> dict[str, Arrays]:
-    """Calls of the sweeps, the most ordinary first, that decide in a way that none before did."""
+    """Calls of the sweeps, the most ordinary first, that take a branch which no earlier call takes."""
     base = first_inputs(twin, specs)
     probes = iter(sorted(_sweeps.probes(specs, moderate=False), key=lambda probe: abs(math.log2(probe.magnitude))))
     cases: dict[str, Arrays] = {}

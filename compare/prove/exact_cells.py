@@ -1,4 +1,4 @@
-"""TensorFlow's program in float64: what the results of cells are held against where tf@tf itself is inexact."""
+"""Runs TensorFlow's program in float64, for comparison with cells where tf@tf itself is inexact."""
 
 from __future__ import annotations
 

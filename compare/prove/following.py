@@ -1,4 +1,4 @@
-"""Calls of a sweep that break by TensorFlow's program, and hold by its eager mode: where its own modes disagree."""
+"""Judges by eager mode those calls of a sweep that break by TensorFlow's program, where its modes disagree."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from workloads._spec import STABILITY, Arrays
 from workloads._sweeps import Probe
 
 Judged = tuple[Arrays, Values, Outcome]
-"""The inputs of a call, what it gives, and what is said of it."""
+"""The inputs of a call, its values, and its outcome."""
 
 MOST_IN_VAIN = 4
-"""So many calls are asked for first: where the port follows eager mode in none of them, no more are."""
+"""Calls to try first: if the port follows eager mode in none of them, no others are tried."""
 
 
 class Following:
-    """What eager mode says of the calls of a pass.
+    """Judges the calls of a pass by eager mode.
 
     Args:
       eager: asks eager mode.
-      pass_: that is swept.
+      pass_: the pass that is swept.
       title: the workload as messages call it.
-      mode: of the port.
+      mode: the mode of the port.
     """
 
     def __init__(self, eager: AskEager, pass_: str, title: str, mode: str) -> None:
@@ -42,12 +42,12 @@ class Following:
         self.findings: list[Disagreement] = []
 
     def follow(self, judgements: Sequence[Judged], probes: Sequence[Probe], rounding: Rounding) -> list[Judged]:
-        """Each call as it is, or as eager mode has it where the port breaks and follows that mode.
+        """The calls; where the port breaks and follows eager mode, with the outcome by that mode.
 
         Args:
-          judgements: what is said of each call.
-          probes: how its inputs were drawn.
-          rounding: of them.
+          judgements: the judgement of each call.
+          probes: the probe that each call was drawn for.
+          rounding: how values are rounded.
         """
         result = list(judgements)
         broken = [position for position, (_, _, outcome) in enumerate(judgements) if outcome.status == BREAKS]
@@ -71,7 +71,7 @@ class Following:
         where = {leaf: mask for leaf, mask in where.items() if mask.any()}
         if not where:
             return judgement
-        # Elsewhere the port is held to the program, and wherever a leaf is not decided by convention.
+        # At all other elements the port is still judged by the program.
         elsewhere = stability.by_leaf(_without(values, where), rounding)
         there = stability.by_leaf(_in_the_place_of(values, run, where), rounding)
         outcomes = stability.worst(elsewhere.values()), stability.worst(there.values())
@@ -108,7 +108,7 @@ def _without(values: Values, where: Mapping[str, np.ndarray]) -> Values:
 
 
 def _in_the_place_of(values: Values, run: Eager, where: Mapping[str, np.ndarray]) -> Values:
-    """The leaves in which the modes disagree, held to eager mode; rounding moves them as it does the program's."""
+    """The leaves in which the modes disagree, by eager mode; rounding moves them as it moves those of the program."""
 
     def move(sample: Arrays, leaf: str) -> np.ndarray:
         if values.exact[leaf].dtype.kind not in "fc":

@@ -1,4 +1,4 @@
-"""Cases that only both programs can suggest, run in float64 apart from the frameworks and judged like the others."""
+"""Cases that both programs suggest, run in float64 apart from the frameworks and judged like the others."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from workloads._modes import TF
 from workloads._spec import Arrays, ArraySpec
 
 INTEGERS, CONSTANTS = "integers", "constants"
-"""Cases of integers as they are used, and of the numbers that programs decide by."""
+"""Names of cases: of integers in the range of their use, and of numbers that programs compare with."""
 _MOST_CASES = 48
 
 
 @dataclass(frozen=True)
 class Further:
-    """More cases, their float64 arrays by side, pass and case, and what to remark where ports differ by contract."""
+    """More cases, their float64 arrays by side, pass and case, and remarks on differences that a port may have."""
 
     cases: Mapping[str, Arrays] = field(default_factory=dict)
     arrays: Mapping[tuple[str, str, str], Arrays] = field(default_factory=dict)
@@ -41,7 +41,7 @@ class Further:
 
 
 def find_more_cases(twin: Twin, specs: Mapping[str, ArraySpec], doubles: Doubles, original: Original) -> Further:
-    """More cases of a workload whose float64 programs are known.
+    """More cases of a workload, suggested by its float64 programs.
 
     Args:
       twin: the workload's arrays.
@@ -84,13 +84,13 @@ def _with(twin: Twin, cases: Mapping[str, Arrays]) -> Twin:
 def _without_unjudged(
     arrays: Mapping[tuple[str, str, str], Arrays], special: Mapping[str, Arrays], original: Original
 ) -> dict[tuple[str, str, str], Arrays]:
-    """The results without gradients at special values that a port is not held to."""
+    """The results without those gradients at special values that are not judged."""
     results = dict(arrays)
     for case, inputs in special.items():
         expected = results.get((TF, GRADIENTS, case))
         if expected is None:
             continue
-        # What is infinite or NaN has no slope.
+        # An infinite value or NaN has no slope.
         has_value = _is_finite(arrays[TF, FORWARD, case])
         gradients = select_gradients(expected, original(GRADIENTS, inputs)) if has_value else set[str]()
         for side in SIDES:
@@ -108,7 +108,7 @@ def is_free_integer(spec: ArraySpec) -> bool:
 def _marks_of(
     programs: Sequence[Readable], twin: Twin, specs: Mapping[str, ArraySpec], domains: Mapping[str, Domain]
 ) -> dict[str, Sequence[float | int]]:
-    """By input, numbers around what either program decides by; in a model, around what it holds that input against."""
+    """By input, numbers around the thresholds of either program; in a model, around those of that input."""
     held_against = {name: _thresholds_of(programs, name if twin.weights else "") for name in specs}
     halves = [] if twin.weights else list(dict.fromkeys(tie for of in programs for tie in ties(of.graph)))
     floats = {
@@ -119,7 +119,7 @@ def _marks_of(
 
 
 def _thresholds_of(programs: Sequence[Readable], name: str) -> list[float | int]:
-    """What the programs hold an input against; without a name, all that they decide by."""
+    """The thresholds that the programs compare an input with; without a name, all their thresholds."""
     if not name:
         return list(dict.fromkeys(number for of in programs for number in thresholds(of.graph)))
     groups = [thresholds_of(of.graph, position) for of in programs for position in _positions(of, name)]
@@ -127,7 +127,7 @@ def _thresholds_of(programs: Sequence[Readable], name: str) -> list[float | int]
 
 
 def _positions(of: Readable, name: str) -> list[int]:
-    """Where a program takes an input."""
+    """The positions of an input among the parameters of a program."""
     parameters = enumerate(of.program.parameters)
     return [position for position, parameter in parameters if (parameter.kind, parameter.name) == ("input", name)]
 
@@ -203,7 +203,7 @@ def _is_finite(arrays: Arrays) -> bool:
 
 
 def _remarks(run: Callable[[], Mapping[str, Running]], base: Arrays, uses: Mapping[str, Use]) -> list[str]:
-    """What an index beyond its table means, where that is not the same on both sides."""
+    """Remarks on indices beyond their table, where both sides treat these differently."""
     beyond = {
         name: input_use.table
         for name, input_use in uses.items()

@@ -30,7 +30,7 @@ MOST_BYTES = 1 << 28
 """Of the float64 weights that TensorFlow's run hands on; larger ones are handed on after every so many steps."""
 
 
-def guided_training(pool: Pool, prepared: Prepared, doubles: Doubles, evidence: Evidence) -> Doubles | None:
+def guided_training(pool: Pool, instance: Prepared, doubles: Doubles, evidence: Evidence) -> Doubles | None:
     """The float64 evidence with every training run anew, each going on from TensorFlow's float64 weights.
 
     None where a side has no float64 run: TensorFlow's is what others go on from, and in the port's an error of one step
@@ -38,14 +38,14 @@ def guided_training(pool: Pool, prepared: Prepared, doubles: Doubles, evidence: 
 
     Args:
       pool: has both sides, with the workload loaded.
-      prepared: the workload, and the arrays that it is judged on.
+      instance: the workload, and the arrays that it is judged on.
       doubles: the float64 programs.
       evidence: of runs that go on from their own weights.
 
     Raises:
       SideError: a side does not train so.
     """
-    training, reference = prepared.workload.training, double_mode(evidence, TF)
+    training, reference = instance.workload.training, double_mode(evidence, TF)
     if training is None or not reference or not double_mode(evidence, JAX):
         return None
     steps = _steps(training.steps, evidence.trajectories[reference, FLOAT64])
@@ -57,13 +57,13 @@ def guided_training(pool: Pool, prepared: Prepared, doubles: Doubles, evidence: 
     return dataclasses.replace(doubles, trajectories={(reference, FLOAT64): guide, **others}, guide=guide)
 
 
-def drift(held: Sequence[Held]) -> str:
+def drift(leaves: Sequence[Held]) -> str:
     """How far runs come apart that go on from their own weights.
 
     Args:
-      held: the leaves of the training gate in these runs, one of which fails.
+      leaves: the leaves of the training gate in these runs, one of which fails.
     """
-    worst = max((leaf for leaf in held if leaf.verdict == FAIL), key=lambda leaf: leaf.error)
+    worst = max((leaf for leaf in leaves if leaf.verdict == FAIL), key=lambda leaf: leaf.error)
     own = "" if worst.noise is None else f"; TensorFlow's eager mode and XLA by {worst.noise:.2g}"
     return (
         "every step was judged from TensorFlow's weights: left to themselves the runs come apart by "
@@ -73,11 +73,11 @@ def drift(held: Sequence[Held]) -> str:
 
 def _steps(steps: int, run: Arrays) -> tuple[int, ...]:
     """After which steps weights are handed on: each, or as many as fit, the last among them; none of no weights."""
-    known = ((kept_as(name), array.nbytes) for name, array in run.items())
-    kept = [(of.step, size) for of, size in known if of is not None and of.kind == WEIGHTS]
-    if not kept:
+    checkpoints = ((kept_as(name), array.nbytes) for name, array in run.items())
+    sizes = [(of.step, size) for of, size in checkpoints if of is not None and of.kind == WEIGHTS]
+    if not sizes:
         return ()
-    weights = sum(size for step, size in kept if step == kept[0][0])
+    weights = sum(size for step, size in sizes if step == sizes[0][0])
     parts = min(steps, max(2, MOST_BYTES // max(weights, 1)))
     return tuple(sorted({round(step) for step in np.linspace(0, steps, parts + 1)[1:]}))
 

@@ -94,7 +94,7 @@ def survey(instance: Prepared, dtypes: Sequence[str], asking: Asking) -> TypedFu
 
 
 def _check_runs(instance: Prepared, asking: Asking) -> None:
-    """Raise RequestError where a side runs in no mode as the inputs are written: that is no refusal of a type."""
+    """Raise RequestError where no mode of a side runs the inputs as written: that is no refusal of a type."""
     of_64_bits = any(spec.dtype in OF_64_BITS for spec in instance.inputs.values())
     for side, name in ((TF, TF), (JAX, X64 if of_64_bits else JAX)):
         reason = _why_none_runs(asking, name, instance)
@@ -178,7 +178,7 @@ def _mode(side: str, name: str, delivery: Collected, verdicts: Mapping[str, Type
 
 
 def _program(asking: Asking, name: str, delivery: Collected) -> TypedProgram:
-    """What a side's XLA made of the program."""
+    """The types in the program and in the module that a side's XLA compiles from it."""
     side, program = delivery.side, delivery.programs.get((FORWARD, FLOAT32))
     if program is None or delivery.lost:
         return TypedProgram(side=side, reason="no program")
@@ -194,7 +194,7 @@ def _program(asking: Asking, name: str, delivery: Collected) -> TypedProgram:
 
 
 def differing(functions: Sequence[TypedFunction]) -> Iterator[tuple[str, str, TypedMode]]:
-    """Function, type and mode of everything that gives other numbers or another type than it should, or was lost."""
+    """Function, type and mode of each verdict that is wrong numbers, a wrong type, or a lost worker."""
     for function in functions:
         for row in function.rows:
             for mode in row.modes:
@@ -204,7 +204,7 @@ def differing(functions: Sequence[TypedFunction]) -> Iterator[tuple[str, str, Ty
 
 
 def without_verdict(functions: Sequence[TypedFunction]) -> Iterator[str]:
-    """The names of functions of which not one mode of the port was judged in any type.
+    """The names of functions whose port was judged in no mode and no type.
 
     TensorFlow's compiled modes that hold against its eager mode say nothing of a port. Without a port they are all.
     """

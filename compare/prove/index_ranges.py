@@ -1,4 +1,4 @@
-"""Integers that index a table and have no range: drawn anew within it where the original refuses what lies beyond."""
+"""Draws integers that index a table anew, within the table, where the original refuses indices beyond it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from workloads._framework import FORWARD
 from workloads._spec import Arrays
 
 Tables = Mapping[str, int]
-"""By input, how many elements there are to pick from."""
+"""By input, how many elements its table has."""
 
 
 def collect_within_tables(
@@ -51,7 +51,7 @@ def draw_within(instance: Prepared, tables: Tables) -> Prepared:
 
     Args:
       instance: the workload, and the arrays that it is judged on.
-      tables: by input, how many elements there are to pick from.
+      tables: by input, how many elements its table has.
     """
     twin = twin_of(instance)
 
@@ -64,7 +64,7 @@ def draw_within(instance: Prepared, tables: Tables) -> Prepared:
 
 
 def _tables(instance: Prepared, deliveries: Mapping[str, Collected]) -> dict[str, int]:
-    """The tables of inputs that hold more than these have; nothing where the original computes every case."""
+    """The tables of inputs with indices beyond them; empty where the original computes every case."""
     loading, original = instance.loading, deliveries.get("tf")
     if (
         original is None

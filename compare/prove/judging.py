@@ -1,4 +1,4 @@
-"""Parity of one workload: what the gates make of the evidence of both sides."""
+"""Parity of one workload: the gates judge the evidence of both sides."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from workloads._modes import JAX, TF
 from workloads._precision import narrow_dtype
 
 Place = TypeVar("Place")
-"""Of an error that is explained."""
+"""The place of an error that is explained."""
 
 
 def parity_of(
@@ -89,7 +89,7 @@ def parity_of(
     try:
         beside = judge_beside_ties(twin_with(instance, doubles), instance.inputs, doubles, evidence, leaves)
     except (PromotionError, UnreadableProgram):
-        # What cannot be explained stays a failure.
+        # An error without an explanation stays a failure.
         beside = doubles
     if beside is not doubles:
         doubles = beside
@@ -144,11 +144,11 @@ class _Explaining:
     open_runs: set[tuple[str, str]]
 
     def by_modes(self, evidence: Evidence) -> tuple[Evidence, Leaves]:
-        """The evidence with TensorFlow's other mode where its own modes disagree, and what it is held to with that."""
+        """The evidence with TensorFlow's other mode where its own modes disagree, and its comparisons."""
         leaves = held_leaves(evidence)
         eager = OriginalModes(self.pool, self.instance, self.deliveries.get("tf")).eager
         with contextlib.suppress(UnreadableProgram):
-            # What no other mode explains is held to the one that is known.
+            # Without another mode the reference stays the known one.
             fuller = with_xla(evidence, leaves, twin_with(self.instance, self.doubles), self.doubles)
             if fuller is not evidence:
                 evidence, leaves = fuller, held_leaves(fuller)
@@ -156,18 +156,18 @@ class _Explaining:
         return (evidence, leaves) if fuller is evidence else (fuller, held_leaves(fuller))
 
     def by_constants(self, evidence: Evidence, leaves: Leaves) -> tuple[Evidence, Leaves]:
-        """The evidence with what rounding does to states and constants, and what it is held to with that.
+        """The evidence with the effect of rounded states and constants, and its comparisons.
 
         Args:
-          evidence: what is judged.
-          leaves: what it is held to.
+          evidence: the evidence to judge.
+          leaves: its comparisons with their bounds.
         """
         # A rate that is kept in float32 mostly explains all there is, and no program is compiled anew to move it.
         for constants, roundings in ((False, 1), (True, PERTURBATIONS)):
             count_before, spreads = len(self.failures), ConstantSpreads(evidence, constants)
             for seed in range(roundings):
                 runs = explicable(leaves)
-                # One rounding shows of most runs what there is to see: each is a run of both sides.
+                # One rounding explains most runs. Each costs a run of both sides: the loop ends once all hold.
                 allowance = self._ask(spreads.measure, runs, seed, failure_name="allowance") if runs else {}
                 if not allowance:
                     break
@@ -178,11 +178,11 @@ class _Explaining:
         return evidence, leaves
 
     def by_formula(self, evidence: Evidence, leaves: Leaves) -> tuple[Evidence, Leaves]:
-        """The evidence with what rounding does to the original's formula; as given where all holds, or nothing tells.
+        """The evidence with the effect of rounding on the original's formula; unchanged if that explains nothing.
 
         Args:
-          evidence: what is judged.
-          leaves: what it is held to.
+          evidence: the evidence to judge.
+          leaves: its comparisons with their bounds.
         """
         if judge_held(evidence, leaves).verdict != FAIL:
             return evidence, leaves
@@ -197,8 +197,8 @@ class _Explaining:
         """The evidence with the runs that fail in float32 alone, and whose regions hold.
 
         Args:
-          evidence: what is judged.
-          leaves: what it is held to.
+          evidence: the evidence to judge.
+          leaves: its comparisons with their bounds.
         """
         runs = find_amplified(evidence, leaves) - evidence.regions.keys() - self.open_runs
         if not runs:
@@ -214,7 +214,7 @@ class _Explaining:
         return evidence, held_leaves(evidence)
 
     def _rounds_further(self, pass_: str) -> bool:
-        """Whether the port's program rounds to a type of fewer bits than float32 that the original's has not."""
+        """Whether the port's program rounds to a type narrower than float32 that the original's does not use."""
         of = {name: side.programs.get((pass_, FLOAT32)) for name, side in self.deliveries.items()}
         narrow = {name: narrowings(program.artifact) for name, program in of.items() if program is not None}
         return bool(narrow.get("jax", frozenset()) - narrow.get("tf", frozenset()))
@@ -275,7 +275,7 @@ def _not_applicable(instance: Prepared, deliveries: Mapping[str, Collected]) -> 
     reasons: dict[str, str] = {}
     if instance.workload.training is None:
         reasons["training"] = "the workload has no training step"
-    # A gradient that the original has not is one that no port can be held to. One that it has, and cannot compute
-    # here, is not judged.
+    # Without a gradient of the original there is nothing to compare with. A gradient that the original has, but cannot
+    # compute here, is not judged.
     refusal = deliveries["tf"].explain_refusal(GRADIENTS) if "tf" in deliveries else ""
     return reasons | ({GRADIENTS: refusal} if has_no_gradient(refusal) else {})

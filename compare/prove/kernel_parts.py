@@ -1,4 +1,4 @@
-"""Where the time of a call goes, as a record has it."""
+"""Converts the times of kernels into parts of a record."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from compare.record.program_parts import KernelTime, LineTime, SmallRun
 
 
 def times(kernels: Iterable[kernel_times.LocatedKernel]) -> tuple[KernelTime, ...]:
-    """By kernel."""
+    """The times by kernel."""
     return tuple(
         KernelTime(
             name=kernel.name,
@@ -25,7 +25,7 @@ def times(kernels: Iterable[kernel_times.LocatedKernel]) -> tuple[KernelTime, ..
 
 
 def lines(kernels: Iterable[kernel_times.LocatedKernel]) -> tuple[LineTime, ...]:
-    """By source line."""
+    """The times by source line."""
     return tuple(
         LineTime(source=line.source, seconds=line.seconds, kernels=line.kernels)
         for line in kernel_times.lines(tuple(kernels))
@@ -33,7 +33,7 @@ def lines(kernels: Iterable[kernel_times.LocatedKernel]) -> tuple[LineTime, ...]
 
 
 def small_runs(profile: kernel_times.Profile, kernels: Iterable[kernel_times.LocatedKernel]) -> tuple[SmallRun, ...]:
-    """Small kernels one after the other."""
+    """The runs of small kernels, one after the other."""
     return tuple(
         SmallRun(first=run.first, names=run.names, seconds=run.seconds, sources=run.sources)
         for run in kernel_times.small_runs(profile, tuple(kernels))

@@ -91,22 +91,24 @@ class _Placing:
 
     def place(self) -> LateSteps:
         """All placed runs, and remarks on what none reaches."""
-        seen = {side.side: self._watch(side) for side in self.sides if side.decisions or side.cuts}
-        clocks, unplaced = self._clocks({name: cuts for name, (_, cuts) in seen.items()})
-        placed, remarks = self._around_turns(clocks)
-        changed, more = runs_that_turn(self.twin, self.sides, {name: ways for name, (ways, _) in seen.items()})
-        runs = [self._run(variants) for variants in (*placed, *([placement] for placement in changed))]
+        observations = {side.side: self._watch(side) for side in self.sides if side.decisions or side.cuts}
+        clocks, clock_remarks = self._clocks({name: cuts for name, (_, cuts) in observations.items()})
+        turn_runs, remarks = self._around_turns(clocks)
+        data_runs, more = runs_that_turn(
+            self.twin, self.sides, {name: ways for name, (ways, _) in observations.items()}
+        )
+        runs = [self._run(variants) for variants in (*turn_runs, *([placement] for placement in data_runs))]
         return LateSteps(
             {placement.case: placement for placement, _ in runs},
             {(side, STEP, placement.case): arrays for placement, of in runs for side, arrays in of.items()},
-            tuple(dict.fromkeys((*unplaced, *remarks, *more))),
+            tuple(dict.fromkeys((*clock_remarks, *remarks, *more))),
         )
 
     def _watch(self, side: StepSide) -> tuple[list[Ways], dict[int, np.ndarray]]:
         """Which ways decisions over data go in ordinary steps, and the cuts that come out alike in all of them."""
         calls: list[list[np.ndarray]] = []
         train_placed(side.program, self.twin, Placement("", 0, ORDINARY), side.side, calls.append)
-        first, *others = side.seen(calls)
+        first, *others = side.observe(calls)
         ways = first.ways
         for call in others:
             ways = either(ways, call.ways)
@@ -122,9 +124,9 @@ class _Placing:
         every = [(side, side.clock(cuts.get(side.side, {}))) for side in self.sides]
         if not any(clock.is_read for _, clock in every):
             return {}, []
-        uncounted = [f"{side.side}'s {name}" for side, clock in every for name in side.uncounted(clock)]
-        if uncounted:
-            return {}, [messages.no_late_steps(f"{uncounted[0]} counts by more than the steps that were taken")]
+        names = [f"{side.side}'s {name}" for side, clock in every for name in side.find_uncounted(clock)]
+        if names:
+            return {}, [messages.no_late_steps(f"{names[0]} counts by more than the steps that were taken")]
         return {side.side: SideClock(side, clock, self.ordinary) for side, clock in every if clock.states}, []
 
     def _around_turns(self, clocks: Mapping[str, SideClock]) -> tuple[list[list[Placement]], list[str]]:
@@ -168,11 +170,11 @@ class _Placing:
         """A placed run of both sides: the first variant in which they agree, or else the first."""
         runs: list[tuple[Placement, dict[str, Arrays]]] = []
         for placement in variants:
-            trained: dict[str, Arrays] = {
+            arrays: dict[str, Arrays] = {
                 side.side: train_placed(side.program, self.twin, placement, side.side) for side in self.sides
             }
-            runs.append((placement, trained))
-            if _agree(*trained.values()):
+            runs.append((placement, arrays))
+            if _agree(*arrays.values()):
                 return runs[-1]
         return runs[0]
 

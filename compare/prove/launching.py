@@ -1,4 +1,4 @@
-"""A program of the user's own with the documented flags set, and what it left: its graphs, clusters and modules."""
+"""Runs a program of the user's own with TensorFlow's dump flags, and reads the graphs, clusters and modules."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from compare.sides.clustering_variables import QUIETEST
 from compare.sides.launched import Ended, run_program, severity
 
 GRAPHS, DUMP, LOG = "graphs", "xla", "tensorflow.log"
-"""What a launch leaves in its folder."""
+"""Names in the folder of a launch."""
 
 AUTO_JIT = "--tf_xla_auto_jit=2 --tf_xla_cpu_global_jit"
 _XLA_DUMP = "--xla_dump_to"
@@ -34,7 +34,7 @@ _XLA_DUMP = "--xla_dump_to"
 
 @dataclass(frozen=True)
 class Launch:
-    """What is run, where it leaves what it dumps, and whether autoclustering is switched on for it.
+    """The command to run, the folder for its dumps, and whether autoclustering is switched on for it.
 
     `profile_s` says for how many seconds it profiles itself at most; None not at all.
     """
@@ -49,7 +49,7 @@ def variables(launch: Launch, environment: Mapping[str, str]) -> tuple[dict[str,
     """The variables that the program gets beside the user's own, and notes on those of the user's that they replace.
 
     Args:
-      launch: what is run.
+      launch: the launch.
       environment: the user's environment.
     """
     folder = launch.folder.resolve()
@@ -104,7 +104,7 @@ def read(launch: Launch, end: Ended, settings: Mapping[str, str], conflicts: Seq
     """Read what a program left.
 
     Args:
-      launch: what was run.
+      launch: the launch.
       end: how it ended.
       settings: the variables that it got.
       conflicts: notes on variables of the user's that these replaced.

@@ -59,11 +59,11 @@ class Choice:
 def locate_each(
     pool: Pool, workloads: Sequence[AnyWorkload], choice: Choice, scratch: Path, reporter: Reporter
 ) -> dict[str, dict[str, Located]]:
-    """By workload and pass, where JAX's program departs; of several, one that cannot be looked at costs itself.
+    """By workload and pass, where JAX's program departs. If one of several cannot be examined, the others are.
 
     Args:
       pool: has the sides.
-      workloads: what is looked at.
+      workloads: the workloads.
       choice: passes and size.
       scratch: the folder to draw arrays into.
       reporter: shows every step.
@@ -89,7 +89,7 @@ def locate_workload(
 
     Args:
       pool: has the sides.
-      workload: what is looked at.
+      workload: the workload.
       choice: passes and size.
       scratch: the folder to draw arrays into.
       reporter: shows every step.
@@ -133,7 +133,7 @@ def _pass(pool: Pool, instance: Prepared, pass_: str) -> Located:
 def locate_programs(left: Program, right: Program, instance: Prepared) -> Located:
     """One pass of a workload from its two programs.
 
-    Promoted to float64 first: what departs there is no rounding. Where nothing does, as they were written.
+    First both are promoted to float64, where no departure is rounding. Without a departure they run as written.
 
     Args:
       left: TensorFlow's program.
@@ -156,7 +156,7 @@ def _locate(
 ) -> Located:
     names = instance.loading.cases
     arguments = cases(left, right, instance, most=len(names))
-    # One random case tells values apart as well as three do; the edges show what no random case can.
+    # One random case distinguishes values as well as three do; cases of kinks show what no random case can.
     positions = [position for position, name in enumerate(names) if position == 0 or is_kinks(name)]
     samples = [Case(*arguments[position], smooth=not is_kinks(names[position])) for position in positions]
     return _describe(locate(*subjects(left, right), samples, precision), dtype, reason)

@@ -12,7 +12,7 @@ from compare.prove.running import Running
 from workloads._spec import Arrays, ArraySpec
 
 SAMPLES = 4
-"""How often roundings are moved."""
+"""The number of samples with moved roundings."""
 ROUNDINGS = 64
 """By so many of its own roundings a number is moved, for those of all values inside: of MobileNetV2's gradients, moved
 by 8, two samples of eight turned a relu6 that the port turns, and by 64 all eight turned some."""
@@ -43,8 +43,8 @@ def measure_distances(plain: Arrays, samples: Iterable[Arrays]) -> Mapping[str, 
     """By leaf of floats, how far any finite element moves.
 
     Args:
-      plain: as it is.
-      samples: otherwise, several times.
+      plain: the leaves of the program as it is.
+      samples: the leaves of several runs with moved numbers.
     """
     far = {name: 0.0 for name, array in plain.items() if is_float(array)}
     for one in samples:

@@ -28,14 +28,14 @@ _COPIED = {
 }
 _SECONDS = "JAXPORT_PROFILE_SECONDS"
 _LONGEST = 20
-"""Nodes outside that are kept."""
+"""The most nodes outside of clusters that are kept."""
 
 _WRITTEN = files.Expected("what a launched program noted", "launch it again")
 _MOST_BYTES = 1 << 28
 _FUNCTION = re.compile(r"__(?:inference|forward|backward)_(?P<name>.+)_\d+")
 _LOGGED_BY = ("profiler_session.cc", "save_profile.cc")
 _PROFILE = "profile"
-"""A process that died early gives no reason why it has none."""
+"""What a reason may be about. A process that died early gives no reason."""
 
 
 class _Lines(msgspec.Struct):
@@ -57,7 +57,7 @@ _Note = TypeVar("_Note", bound=msgspec.Struct)
 
 @dataclass(frozen=True)
 class Observed:
-    """What the processes of a program noted.
+    """The notes of the processes of a program.
 
     Attributes:
       lines: by the name of a function as it was traced, FILE:LINE by node.
@@ -76,7 +76,7 @@ class Observed:
 
 
 def prepare(folder: Path, seconds: float, environment: Mapping[str, str]) -> dict[str, str]:
-    """Make a program observe itself; the variables that it has to be given.
+    """Prepare a folder so that a program observes itself, and return the variables that it needs.
 
     Args:
       folder: of the launch.
@@ -94,12 +94,12 @@ def prepare(folder: Path, seconds: float, environment: Mapping[str, str]) -> dic
 
 
 def is_of_profiler(line: str) -> bool:
-    """Whether a line of the log tells that a profile is taken."""
+    """Whether a line of the log announces a profile."""
     return line.startswith("I") and any(f" {file}:" in line for file in _LOGGED_BY)
 
 
 def read(folder: Path) -> Observed:
-    """What the processes of a program wrote.
+    """Read what the processes of a program wrote.
 
     Args:
       folder: of the launch.
@@ -137,7 +137,7 @@ def _read_notes(path: Path, kind: type[_Note], notes: list[str]) -> Iterator[_No
 
 
 def _of_functions(traced: Sequence[_Lines]) -> dict[str, dict[str, str]]:
-    """By function, its lines; a node that stood on different lines in different traces has none."""
+    """By function, its lines; a node with different lines in different traces has none."""
     by_function: dict[str, dict[str, str]] = {}
     for one in traced:
         lines_of_function = by_function.setdefault(one.function, {})

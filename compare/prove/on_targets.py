@@ -1,4 +1,4 @@
-"""Both programs of a workload compiled for devices that need not be here, and held against each other there."""
+"""Compiles both programs of a workload for devices that need not be on this machine, and compares the modules."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def compile_for_all(
     reporter: Reporter,
     assembling: bool = True,
 ) -> dict[str, TargetModules]:
-    """By device, both programs compiled for it and held against each other. What fails costs its device or cell alone.
+    """By device, both programs compiled for it and compared. A failure concerns its device or cell alone.
 
     Args:
       targets: the devices, and what compiles for them.
@@ -162,7 +162,7 @@ def _compile_for(
 def compile_alike(
     worker: DeviceWorker, device: Device, programs: Mapping[str, Given], folder: Path, assembling: bool = True
 ) -> dict[str, Compiled]:
-    """By name, a program in numbers on a device and what there is of it; with the reason alone where XLA refuses it.
+    """By name, a program in numbers on a device and its module; only a reason where XLA refuses it.
 
     All are compiled with the same options: without Triton's products where one of them compiles only so.
 
@@ -277,7 +277,7 @@ def _compare(part: Target, modules: Mapping[str, Made]) -> Target:
     left, right = (dataclasses.replace(modules[side].module, label=CELLS[side]) for side in SIDES)
     differences = tuple(describing.differences(part, *(modules[side] for side in SIDES)))
     try:
-        # By number alone: what these modules call runs here on no device.
+        # By number alone: this machine cannot run the calls of these modules.
         alignment = align(left, right, ALGEBRA, ())
         regroupings = partitions.compare(left, right, ()).lines
     except UnreadableProgram as error:

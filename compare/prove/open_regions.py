@@ -25,19 +25,19 @@ from compare.regions.sampling import widen
 from workloads._compiling import QUICKLY, for_size
 
 MOST_OPERATIONS = 1 << 14
-"""Of the open regions together: where no values were matched, regions repeat one another."""
+"""The most operations of all open regions together: without matches, regions repeat one another."""
 _WIDE, _NARROW = 8, 4
 """Bytes of an element in float64, and as TensorFlow's program has it."""
 
 Member = TypeVar("Member")
 
 Arguments = Pair[Sequence[np.ndarray]]
-"""What fills the parameters of both programs in one call."""
+"""The arguments of both programs in one call."""
 
 
 @dataclass(frozen=True)
 class RegionInputs:
-    """What one call passes to regions.
+    """The arrays that one call passes to regions.
 
     Attributes:
       shared: values at cut points.
@@ -282,13 +282,13 @@ class OpenRegions:
 
     @cached_property
     def _bytes(self) -> int:
-        """What the values that all regions read take in one call."""
+        """The bytes of the values that all regions read in one call."""
         nodes = self.groups[0].regions.graphs.left.nodes
         return _NARROW * sum(nodes[key].shape.elements for key in self._keys)
 
 
 class CutValues:
-    """What TensorFlow's program has at cut points; compiled once for all values of the first request.
+    """The values of TensorFlow's program at cut points; compiled once for all values of the first request.
 
     Args:
       graph: of TensorFlow's program.
@@ -305,7 +305,7 @@ class CutValues:
         return CutValues(self._graph, values.prepare_in_double)
 
     def is_parameter(self, key: int) -> bool:
-        """Whether a value has the same bits in both programs; what is computed was rounded."""
+        """Whether a value is a parameter, with the same bits in both programs; computed values were rounded."""
         return key in self._positions
 
     def compute(self, keys: Sequence[int], calls: Sequence[Sequence[np.ndarray]]) -> list[dict[int, np.ndarray]]:
@@ -355,7 +355,7 @@ def _group(members: Iterable[Member], count_bytes: Callable[[Member], int], room
 
 
 def _count_bytes(regions: Regions, region: Region) -> int:
-    """What the arrays of one call take, in float64 and as they are: what both pieces read and compute."""
+    """The bytes of the arrays of one call that both pieces read and compute, in float64 and as they are."""
     read = (regions.cut_points[cut].nodes.left[0] for cut in region.inputs)
     pieces = ((*piece.outputs, *piece.alone) for piece in region.pieces)
     keys = zip(regions.graphs, pieces, strict=True)

@@ -174,12 +174,12 @@ class _Examination:
 
 
 def _operation(kernel: str) -> str:
-    """That of NAME:OP, or of OP."""
+    """The operation of a kernel called NAME:OP or OP."""
     return kernel.rpartition(":")[2]
 
 
 def idle(optimization: Optimization, ran: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """The nodes of the graph after that did not run, of operations that eager mode ran as kernels.
+    """The nodes of the optimized graph that did not run, though eager mode ran their operations as kernels.
 
     Args:
       optimization: with both graphs.
@@ -188,7 +188,7 @@ def idle(optimization: Optimization, ran: Mapping[str, Sequence[str]]) -> tuple[
     if EAGER not in ran or GRAPH not in ran:
         return ()
     kernels, nodes = set(map(_operation, ran[EAGER])), {name.rpartition(":")[0] for name in ran[GRAPH]}
-    # A profile names the nodes of a function that is left as a call without the function.
+    # A profile names nodes of a function that is not inlined, but not the function.
     functions = names_called(optimization.after)
     own = (node for node in optimization.after if function_of(node) not in functions)
     return tuple(node.name for node in own if node.op in kernels and node.name not in nodes)
@@ -213,7 +213,7 @@ def _node(node: RewrittenNode, sources: Mapping[str, str], lines: Mapping[str, s
 
 
 def _compare_results(actual: Arrays | str, expected: Arrays | str) -> ResultsHeld:
-    """How far results are from others, by the leaf that is farthest."""
+    """The comparison of results with expected ones, by the leaf with the largest error."""
     for results in (actual, expected):
         if isinstance(results, str):
             return ResultsHeld(reason=results)

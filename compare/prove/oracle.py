@@ -24,19 +24,19 @@ from workloads._spec import Arrays
 from workloads._trajectory import kept_as
 
 Run = Callable[[Program, str, Sequence[str]], Mapping[str, Arrays]]
-"""By case, what a float64 program of a pass returns; of a step, what its training run leaves."""
+"""Runs a float64 program of a pass, and returns its results by case; for a step, those of its training run."""
 
 
 NATIVE = "native"
 """The kind of a float64 reference that the side computed itself."""
 
 CONSTANT = "constant/"
-"""How the name of a state begins that a program holds as a constant."""
+"""The prefix of the name of a state that a program holds as a constant."""
 
 
 @dataclass
 class Doubles:
-    """The float64 evidence of both sides, and the programs that it can be had from again."""
+    """The float64 evidence of both sides, and the programs that compute it."""
 
     arrays: dict[tuple[str, str, str], Arrays] = field(default_factory=dict)
     trajectories: dict[tuple[str, str], Arrays] = field(default_factory=dict)
@@ -44,10 +44,10 @@ class Doubles:
     programs: dict[tuple[str, str], Program] = field(default_factory=dict)
     failures: list[Failure] = field(default_factory=list)
     cases: dict[str, Arrays] = field(default_factory=dict)
-    """Cases that neither side was given: their arrays come from the programs."""
+    """Cases that neither side ran: their arrays come from the programs."""
     remarks: tuple[str, ...] = ()
     placements: dict[str, Placement] = field(default_factory=dict)
-    """Cases of the training step that start where no ordinary run comes to."""
+    """Cases of the training step that start where no ordinary run gets."""
     training_remarks: tuple[str, ...] = ()
     guide: Arrays = field(default_factory=dict)
     """The weights that all training runs but TensorFlow's float64 one go on from; empty of runs that go on from their
@@ -79,17 +79,17 @@ def find_doubles(jax: Side, sides: Sequence[Collected], instance: Prepared) -> D
 
 
 def twin_with(instance: Prepared, doubles: Doubles) -> Twin:
-    """The workload's arrays, the cases among them that neither side was given."""
+    """The workload's arrays, with the cases that neither side ran."""
     twin = twin_of(instance)
     return dataclasses.replace(twin, cases={**twin.cases, **doubles.cases})
 
 
 def runner_of(jax: Side, doubles: Doubles, instance: Prepared) -> Run:
-    """What runs float64 programs of either side; a training run is the JAX side's, which has its batches.
+    """A function that runs float64 programs of either side; the JAX side, which has the batches, does training runs.
 
     Args:
       jax: the JAX side, with the workload loaded.
-      doubles: has the cases that neither side was given.
+      doubles: has the cases that neither side ran.
       instance: the workload, and the arrays that it is judged on.
     """
     twin, training = twin_with(instance, doubles), instance.workload.training
@@ -114,7 +114,7 @@ def runner_of(jax: Side, doubles: Doubles, instance: Prepared) -> Run:
 
 
 def _side_of(program: Program, doubles: Doubles) -> str:
-    """Whose training step a program is, moved or not."""
+    """The side whose training step a program is, moved or not."""
     own = tuple(parameter for parameter in program.parameters if not parameter.name.startswith(CONSTANT))
     return next(side for (side, pass_), of in doubles.programs.items() if pass_ == STEP and of.parameters == own)
 
@@ -165,7 +165,7 @@ def _training(jax: Side, delivery: Collected, instance: Prepared, doubles: Doubl
 
 
 def _not_double_training(delivery: Collected, native: bool) -> str:
-    """Why float64 training runs are not taken as they are; empty where they are."""
+    """Why the native float64 training run is not the reference; empty if it is."""
     if not native:
         return delivery.not_double.get(STEP, "the training step cannot be built in float64")
     program = delivery.programs.get((STEP, FLOAT64))
@@ -174,7 +174,7 @@ def _not_double_training(delivery: Collected, native: bool) -> str:
 
 
 def _without_program(delivery: Collected, pass_: str, cases: Sequence[str]) -> str:
-    """Why float64 runs are taken as they are, where XLA cannot compile the pass; empty where it can, or none ran."""
+    """Why native float64 runs are the reference without a program; empty with a program, or without runs."""
     if (pass_, FLOAT32) in delivery.programs or any((pass_, case) not in delivery.doubles for case in cases):
         return ""
     return f"run op by op, its program unseen: {delivery.explain_refusal(pass_) or delivery.not_double[pass_]}"
@@ -194,7 +194,7 @@ def _double_program(delivery: Collected, pass_: str) -> tuple[Program, OracleSou
     except promote.PromotionError as error:
         if native is None:
             raise
-        # What of it is narrower, as a constant, makes it no more alike: it is held to the bounds of float64.
+        # Its narrower parts, such as a constant, make agreement less likely: the bounds stay those of float64.
         return native, OracleSource(NATIVE, f"{reason}, and {error}")
 
 

@@ -18,14 +18,14 @@ from workloads._spec import Arrays
 
 @dataclass(frozen=True)
 class Eager:
-    """What eager mode gives in one call, as the twin is written and in float64."""
+    """The results of eager mode in one call, as the twin is written and in float64."""
 
     written: Arrays
     exact: Arrays
 
 
 AskEager = Callable[[str, Sequence[Arrays]], Sequence[Eager]]
-"""What eager mode gives of a pass in each call, by its inputs; empty without a TensorFlow side."""
+"""The results of eager mode of a pass in each call, by its inputs; empty without a TensorFlow side."""
 
 
 class OriginalModes:
@@ -43,11 +43,11 @@ class OriginalModes:
         self._is_loaded = False
 
     def outputs(self, mode: str, pass_: str, dtype: str, inputs: Arrays) -> Arrays:
-        """What a mode gives.
+        """The results of a mode.
 
         Args:
-          mode: one of the pass.
-          pass_: that is run.
+          mode: a mode of the pass.
+          pass_: the pass to run.
           dtype: "float32" or "float64".
           inputs: by name, and the weights that are changed; the workload is loaded.
 
@@ -75,7 +75,7 @@ class OriginalModes:
             return []
 
     def _load(self) -> None:
-        # Between candidates of `jaxport tune` workers end; what was started since has nothing loaded.
+        # `jaxport tune` ends workers between its candidates; a new one has nothing loaded.
         if not self._is_loaded:
             requests.load_twin(self._pool.get(TF), self._instance.loading)
             self._is_loaded = True

@@ -1,6 +1,6 @@
-"""TensorFlow's float64 runs in the mode that its reference is not of, where its own modes may disagree.
+"""Adds TensorFlow's float64 runs in its other mode, where its own modes may disagree.
 
-The reference is what eager mode gives in cases that both sides ran, and what XLA gives in those that programs suggest.
+The reference is eager mode in cases that both sides ran, and XLA in those that programs suggest.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from workloads._spec import Arrays
 
 
 def with_xla(evidence: Evidence, leaves: Leaves, twin: Twin, doubles: Doubles) -> Evidence:
-    """The evidence with what XLA gives in float64, in cases where TensorFlow's modes differ, or where the port fails.
+    """The evidence with XLA's float64 results, in cases where TensorFlow's modes differ, or where the port fails.
 
     Args:
-      evidence: what is judged.
-      leaves: every leaf that a gate holds against a bound.
+      evidence: the evidence to judge.
+      leaves: every comparison with its bound.
       twin: the workload's arrays, with all cases.
       doubles: the float64 programs, and their results.
 
@@ -50,13 +50,13 @@ def with_eager(evidence: Evidence, leaves: Leaves, doubles: Doubles, eager: AskE
     values by XLA were measured 3e-8 off, those by LAPACK 1e-15.
 
     Args:
-      evidence: what is judged.
-      leaves: every leaf that a gate holds against a bound.
+      evidence: the evidence to judge.
+      leaves: every comparison with its bound.
       doubles: has these cases.
       eager: asks eager mode.
     """
     failing = {(one.place.pass_, one.place.case) for gate in leaves.values() for one in gate if one.verdict == FAIL}
-    # A port that is wrong where both sides ran needs no second look.
+    # A port that fails where both sides ran is wrong anyway.
     if not failing or any(case not in doubles.cases for _, case in failing):
         return evidence
     by_mode: dict[tuple[str, str], Otherwise] = {}
@@ -76,8 +76,8 @@ def with_eager(evidence: Evidence, leaves: Leaves, doubles: Doubles, eager: AskE
 def _without_gradients_at_cutoffs(evidence: Evidence) -> Evidence:
     """The evidence without gradients of suggested cases in which TensorFlow's modes give two results.
 
-    As where a singular value comes out above a cutoff by XLA, and below it by LAPACK: the derivative there is noise of
-    both, and no mode of TensorFlow tells which is right.
+    For example, a singular value may be above a cutoff by XLA, and below it by LAPACK: the derivative there is noise of
+    both, and no mode of TensorFlow is known to be right.
     """
     open_cases = {
         case
@@ -93,13 +93,13 @@ def _without_gradients_at_cutoffs(evidence: Evidence) -> Evidence:
 
 
 def _is_eager(evidence: Evidence, pass_: str) -> bool:
-    """Whether the float64 reference of the cases that both sides ran is what eager mode gives."""
+    """Whether eager mode is the float64 reference of the cases that both sides ran."""
     source = evidence.oracle.get((TF, pass_))
     return source is not None and source.kind == NATIVE
 
 
 def _select_runs(leaves: Leaves) -> set[tuple[str, str]]:
-    """Pass and case of what fails, and of what TensorFlow's eager mode and its XLA compute differently."""
+    """Pass and case of failures, and of results in which TensorFlow's eager mode and its XLA differ."""
     return {
         (one.place.pass_, one.place.case)
         for gate in leaves.values()

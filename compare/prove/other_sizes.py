@@ -1,4 +1,4 @@
-"""The port at other sizes than its own: what holds for a batch of 8 alone is no port."""
+"""Judges the port at other sizes than its own: a port that holds for a batch of 8 alone is wrong."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from workloads._dimensions import Dimensions
 from workloads._modes import Mode
 
 MODES = (_modes.TF_EAGER, _modes.TF_JIT, _modes.PORT)
-"""Enough to tell: what else a mode may do, it does at the workload's own size."""
+"""The modes that run at other sizes: the others are judged at the workload's own size."""
 
 Ordinary = dict[tuple[str, str], float]
 """(pass, leaf) -> the largest value at the workload's own size."""

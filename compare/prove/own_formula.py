@@ -1,4 +1,4 @@
-"""What rounding makes of the original's own formula: where values cancel, an honest port by another formula differs."""
+"""Measures the effect of rounding on the original's formula: where values cancel, a right port may differ."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ ROUNDINGS = 8
 FACTOR = 4
 """The spread was measured on a few disturbances of the original; the port rounds in places of its own."""
 LARGEST: Mapping[str, float] = {"float64": 1e-6, "float32": 0.01}
-"""Relative: an error beyond is no rounding, however much cancels."""
+"""Relative: a larger error is no rounding, however much cancels."""
 NOTHING = 1e-9
-"""Of the largest value that a leaf has in any case: a case where all of it is smaller is one where it vanishes."""
+"""Relative to the largest value that a leaf has in any case: a leaf vanishes in a case where all values are smaller."""
 
 Spreads = dict[tuple[str, str, str, str, int], float]
 
@@ -50,7 +50,7 @@ def explain_by_formula(
     places_by_run: dict[tuple[str, str], set[tuple[str, str]]] = defaultdict(set)
     for width, leaf in (*_failures(leaves), *_failures_far_on(doubles, leaves)):
         if width == "float32" and (leaf.place.pass_ in narrow_passes or _is_wide(evidence, leaf.place)):
-            # As wide as the reference: float32's roundings are what such a port must not make.
+            # A port as wide as the reference must not round to float32.
             continue
         if leaf.error <= LARGEST[width] or vanishes(evidence, leaf.place):
             places_by_run[width, leaf.place.pass_].add((leaf.place.case, leaf.place.leaf))
@@ -72,7 +72,7 @@ def _failures(leaves: Leaves) -> Iterator[tuple[str, Held]]:
 
 
 def _failures_far_on(doubles: Doubles, leaves: Leaves) -> Iterator[tuple[str, Held]]:
-    """Those of short training runs that start where no ordinary run comes to."""
+    """The failures of short training runs that start where no ordinary run gets."""
     for leaf in leaves["training"]:
         if leaf.verdict == FAIL and leaf.place.case in doubles.placements and np.isfinite(leaf.error):
             yield "float64", leaf
@@ -83,7 +83,7 @@ def _is_wide(evidence: Evidence, place: Place) -> bool:
 
 
 def vanishes(evidence: Evidence, place: Place) -> bool:
-    """Whether a leaf is nothing but noise in a case, next to what it is in others.
+    """Whether a leaf is only noise in a case, compared with its values in others.
 
     Args:
       evidence: has the float64 results.

@@ -1,4 +1,4 @@
-"""Short training runs that start where no ordinary run comes to: counters far on, or batches of another size."""
+"""Short training runs that start where no ordinary run gets: with large counters, or batches of other magnitudes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from workloads._unroll import unroll
 
 @dataclass(frozen=True)
 class Change:
-    """What the batches of a run, or the weights that it starts from, are changed by.
+    """A change of the batches of a run, or of the weights that it starts from.
 
     Attributes:
       inputs: names of float inputs that are multiplied; with none, the weights are.

@@ -1,4 +1,4 @@
-"""A pair of programs at canonical levels, and what was made of them: data for the page, the console, scripts."""
+"""Aligns a pair of programs at every level, and their modules: data for the page, the console and scripts."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class RegionSearch(Enum):
 
 @dataclass(frozen=True)
 class Examined:
-    """A pair at its levels, and what its compilers made of it.
+    """A pair at its levels, with the modules of its compilers.
 
     Attributes:
       view: what pages of the pair show, as JSON.
@@ -74,7 +74,7 @@ def examine(
     by_pass: bool = False,
     by_region: RegionSearch = RegionSearch.NONE,
 ) -> Examined:
-    """Align a pair at its levels, and say what its compilers made of it.
+    """Align a pair at its levels, and explain the modules of its compilers.
 
     Args:
       pair: both programs.
@@ -187,7 +187,7 @@ def _departure(entry: FrontierEntry) -> Departure:
 
 
 def summary(alignment: Alignment | str) -> dict[str, Any]:
-    """One level in numbers: values of either program, how many have a partner, who found it, what is left."""
+    """One level in numbers: values of either program, their matches by matcher, and the rest."""
     if isinstance(alignment, str):
         return {"reason": alignment}
     return {
@@ -234,7 +234,7 @@ def _times(pair: Pair) -> dict[str, dict[str, float]]:
 
 
 def _pictures(pair: Pair, alignment: Alignment | None) -> dict[str, Any]:
-    """What a picture shows of each side's own module; a value without a partner is marked."""
+    """The data of a picture of each side's own module, in which values without a partner are marked."""
     if alignment is None:
         return {}
     sides = (_OWN[0], alignment.left, alignment.left_only), (_OWN[1], alignment.right, alignment.right_only)
@@ -242,7 +242,7 @@ def _pictures(pair: Pair, alignment: Alignment | None) -> dict[str, Any]:
 
 
 def _picture(subject: Subject, form: Rewritten, alone: set[int]) -> dict[str, Any]:
-    # A value that rules made superfluous has no partner and lacks none.
+    # A value that rules removed has no partner and needs none.
     graph = read(subject)
     return module_view(graph, [key for key in graph.nodes if form.stands_for.get(key) not in alone])
 
@@ -294,7 +294,7 @@ def _passes(pair: Pair) -> Mapping[str, Any]:
 
 
 def _kernels(cell: Compiled) -> dict[str, Any]:
-    """Where the time of a cell goes: kernels with their lines, lines with their kernels, runs of small kernels."""
+    """The times of a cell: kernels with their lines, lines with their kernels, and runs of small kernels."""
     return {"times": cell.times, "lines": cell.lines, "small_runs": cell.small_runs}
 
 

@@ -32,7 +32,7 @@ from workloads._modes import parse_cell
 
 @dataclass(frozen=True)
 class Pair:
-    """Two programs and what else is known of them; beyond the programs, of a workload's only.
+    """Two programs. The other fields are empty unless the programs are those of a workload.
 
     Attributes:
       cases: arguments to run both with; empty where these are unknown.
@@ -75,7 +75,7 @@ class Choice:
 def choose_pairs(
     references: Sequence[str | AnyWorkload], pool: Pool, choice: Choice, scratch: Path, reporter: Reporter
 ) -> Iterator[Pair]:
-    """The pairs that references stand for: two programs make one, each workload makes its own.
+    """The pairs for references: two programs make one pair, and each workload makes its own.
 
     A program is WORKLOAD:tf, WORKLOAD:jax, a file, or a dump directory (DIR or DIR:MODULE).
 
@@ -149,7 +149,7 @@ def of_deliveries(
 
 
 def _with_signature(cell: CompiledProgram, program: Subject) -> CompiledProgram:
-    """What a module takes and returns is what its program does."""
+    """The module with the names of the parameters and results of its program."""
     subject = dataclasses.replace(cell.subject, parameters=program.parameters, results=program.results)
     return dataclasses.replace(cell, subject=subject)
 

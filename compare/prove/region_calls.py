@@ -22,7 +22,7 @@ from workloads._framework import GRADIENTS
 from workloads._spec import Arrays
 
 FINE = (HOLDS, BETTER, UNJUDGED)
-"""What is said of a call in which no region breaks."""
+"""The outcomes of a call in which no region breaks."""
 
 
 class RegionCalls:
@@ -45,11 +45,11 @@ class RegionCalls:
         rounding = measure_rounding(dtype, times, {}, digits=1.0)
         self._groups = [_GroupCalls(group, open_regions.cut_values, (rounding,)) for group in open_regions.groups]
         if pass_ == GRADIENTS:
-            # As of a whole program: what is lost in the rounding of an ordinary gradient is lost anyway.
+            # As in a whole program, an error within the rounding of an ordinary gradient counts nothing.
             ordinary = zip(self._groups, open_regions.collect_turns(base), strict=True)
             self._groups = [group.with_floors(dtype, inputs) for group, inputs in ordinary]
         self.vanishing = rounding.at_most * rounding.unit
-        """What rounding leaves of a value that should vanish, relative to those that it is computed of."""
+        """The size of a value that should vanish but for rounding, relative to its operands."""
 
     def judge(self, calls: Sequence[Arguments], first: int = 0) -> list[Outcome]:
         """Judge each call: the outcome of its worst region.
@@ -78,7 +78,7 @@ class _GroupCalls:
     roundings: tuple[Rounding, ...]
 
     def with_floors(self, dtype: str, ordinary: Sequence[RegionInputs]) -> _GroupCalls:
-        """The same, where an error as large as the rounding of an ordinary gradient counts nothing.
+        """The same group, in which an error as small as the rounding of an ordinary gradient counts nothing.
 
         Args:
           dtype: the narrowest type that is computed in.
@@ -121,7 +121,7 @@ class _GroupCalls:
 
     @cached_property
     def _variant(self) -> executing.Executable:
-        """Compiled once, where a region asks for it."""
+        """The program with moved roundings, compiled at its first use."""
         return self.group.compile(disturbing.disturb(self.group.exact, self.roundings[0].unit))
 
     def _run(self, inputs: Sequence[RegionInputs]) -> list[CallResults]:
@@ -134,7 +134,7 @@ class _GroupCalls:
         return [CallResults(*_by_leaf(self.group.programs, *run)) for run in runs]
 
     def _sample(self, inputs: Sequence[RegionInputs], seed: int) -> list[Arrays]:
-        """The exact values with every value moved by a rounding, those that the regions are given too."""
+        """The exact values with every value, and every input, moved by a rounding."""
         runs = self._variant.each([self._move(one, seed) for one in inputs])
         return [_by_leaf(self.group.programs, run, None, run)[2] for run in runs]
 

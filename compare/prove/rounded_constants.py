@@ -1,4 +1,4 @@
-"""How far a float64 result moves with the numbers that a program holds rounded to float32."""
+"""Measures how far a float64 result moves with those numbers of a program that are rounded to float32."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from workloads._framework import STEP, Parameter, Program
 from workloads._spec import Arrays
 
 PERTURBATIONS = 3
-"""How often the rounded constants are moved at most to see what such rounding does to the outputs."""
+"""The most samples of moved constants."""
 
 Allowance = dict[tuple[str, str, str, int], float]
 """By pass, case, leaf and group of magnitudes, a relative spread."""
@@ -26,7 +26,7 @@ _Side = tuple[str, str]
 
 
 class ConstantSpreads:
-    """How far float64 results move with numbers that were rounded to float32; each rounding is a run of both sides.
+    """How far float64 results move with numbers rounded to float32; each sample is a run of both sides.
 
     Args:
       evidence: tells what an error is relative to.
@@ -81,7 +81,7 @@ class ConstantSpreads:
 
 
 def _open(program: Program) -> Program:
-    """The program with its rounded constants as states: other values of them are no other program."""
+    """The program with its rounded constants as states: it need not be compiled again for other values."""
     open_program = open_constants(program.artifact)
     states = {f"{CONSTANT}{number}": value for number, value in enumerate(open_program.values)}
     parameters = [Parameter("state", name, value.shape, value.dtype.name) for name, value in states.items()]
@@ -128,7 +128,7 @@ def largest_spreads(
     for run in runs:
         for case, arrays in run.items():
             for leaf, array in arrays.items():
-                # A gradient that TensorFlow does not have, as of a moving mean, is judged nowhere: a zero here.
+                # A gradient that TensorFlow does not have, such as that of a moving mean, is not judged.
                 for rank, band in enumerate(scales[case].bands.get(leaf, ())):
                     spread = _relative_spread(array, base[case][leaf], band)
                     spreads[case, leaf, rank] = max(spreads.get((case, leaf, rank), 0.0), spread)

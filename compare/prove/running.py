@@ -19,7 +19,7 @@ from workloads._spec import Arrays
 from workloads._trajectory import LOSS
 
 MOST_BYTES = 1 << 26
-"""Arguments and results of one request."""
+"""The most bytes of arguments and results of one request."""
 _ELEMENT_BYTES = 8
 
 
@@ -32,11 +32,11 @@ class Running:
     twin: Twin
 
     def arguments(self, case: Arrays) -> list[np.ndarray]:
-        """What fills its parameters in a case."""
+        """The arguments of the program in a case."""
         return arguments(self.program, self.twin, case)
 
     def __call__(self, cases: Sequence[Arrays]) -> list[Arrays]:
-        """The results of each case by name, without the variables that the program leaves behind."""
+        """The results of each case by name, without updated variables."""
         names = [result.name for result in self.program.results]
         return [
             without_states(self.program, dict(zip(names, results, strict=True)))
@@ -55,12 +55,12 @@ class Running:
 
 
 def count_elements(program: Program) -> int:
-    """How many elements the arrays have that a program takes and returns."""
+    """The number of elements of all arguments and results of a program."""
     return sum(math.prod(array.shape) for array in (*program.parameters, *program.results))
 
 
 def arguments(program: Program, twin: Twin, case: Arrays) -> list[np.ndarray]:
-    """What fills the parameters where a case is as given: its inputs, and the weights that it changes.
+    """The arguments of a program in a case, which has inputs and may change weights.
 
     Args:
       program: whose parameters are filled.
@@ -72,10 +72,10 @@ def arguments(program: Program, twin: Twin, case: Arrays) -> list[np.ndarray]:
 
 
 def without_states(program: Program, results: Arrays) -> Arrays:
-    """Results without the variables that a program leaves behind: no run of a mode returns those."""
+    """Results without the updated variables of a program, which no run of a mode returns."""
     state_names = {f"state/{parameter.name}" for parameter in program.parameters if parameter.kind == "state"}
     weights = {parameter.name for parameter in program.parameters if parameter.kind == "weight"}
-    # What gradients are taken of may move weights, as moving averages of batch normalization; a step returns them.
+    # The forward pass may update weights, such as moving averages of batch normalization; a step returns them.
     if weights & results.keys() and LOSS not in results:
         state_names |= {f"{WEIGHTS}{name}" for name in weights}
     return {leaf: array for leaf, array in results.items() if leaf not in state_names}

@@ -1,4 +1,4 @@
-"""What fills each parameter of two programs, under names that mean the same array on both sides.
+"""Names the parameters of two programs so that equal names mean the same array.
 
 Inputs and weights have such names. States do not: an optimizer calls its slots as it likes. A state is
 paired by the weight that it belongs to and by its role.
@@ -16,7 +16,7 @@ from workloads._framework import WEIGHTS, Parameter, Program
 _STATE = "state/"
 _WORDS = re.compile(r"[A-Za-z]+|\d+")
 
-# What Keras, optax and Flax call the parts of an optimizer's state.
+# The names in Keras, optax and Flax for the parts of an optimizer's state.
 _ROLES = {
     "step": {"step", "count", "iteration", "iterations"},
     "first moment": {"momentum", "momentums", "m", "mu", "trace"},
@@ -34,7 +34,7 @@ class Slots:
 
 
 def pair_slots(programs: Sequence[Program]) -> list[Slots]:
-    """Slots of two programs of one workload. What has no partner keeps its own name, after its side's number."""
+    """Slots of two programs of one workload. A state without a partner keeps its own name, after its side's number."""
     roles = [_roles(program) for program in programs]
     common = set(roles[0].values()) & set(roles[1].values())
     return [
@@ -44,7 +44,7 @@ def pair_slots(programs: Sequence[Program]) -> list[Slots]:
 
 
 def without_pairs(slots: Sequence[Slots], states: Collection[str]) -> list[Slots]:
-    """The same slots, where each program has some states for itself.
+    """The same slots without the pairs of some states.
 
     Args:
       slots: of two programs.
@@ -61,7 +61,7 @@ def without_pairs(slots: Sequence[Slots], states: Collection[str]) -> list[Slots
 
 
 def updates(program: Program) -> dict[int, int]:
-    """By the position of a weight or state among a program's parameters, that of the result that is its new value."""
+    """By the position of a weight or state among the parameters, the position of the result with its new value."""
     results = {result.name: place for place, result in enumerate(program.results)}
     prefixes = {"weight": WEIGHTS, "state": _STATE}
     new = {

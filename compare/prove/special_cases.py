@@ -23,17 +23,17 @@ from workloads._spec import Arrays, ArraySpec
 from workloads._specials import MIXED, NAN, Special
 
 AGREES = 2.0**-8
-"""Relative: results of one function in float32 and in float64 are closer; what decides otherwise is farther."""
+"""Relative: results of one function in float32 and float64 are closer, and those of another branch are farther."""
 _ROUNDINGS = 16
-"""Of a narrower type: so many are allowed instead."""
+"""The bound for a narrower type, in its roundings."""
 _MOST_DRAWN = 64
 _MOST_KEPT, _MOST_KEPT_OF_MODEL = 48, 12
-"""A call of a model takes longer."""
+"""The most cases that are kept: fewer of a model, whose calls take longer."""
 
 
 @dataclass(frozen=True)
 class Runs:
-    """What TensorFlow's own modes give, by mode; a string says why there are no results.
+    """Results of TensorFlow's own modes, by mode; a string says why there are none.
 
     Attributes:
       reference: has to agree with the program that XLA runs in float64, since it is computed with the same constants.
@@ -64,13 +64,13 @@ def special_cases(
     run: Callable[[], Mapping[str, Running]],
     original: Original,
 ) -> SpecialCases:
-    """Cases that turn decisions about special values.
+    """Cases with special values, about which programs decide.
 
     Args:
       twin: the workload's arrays, with all ordinary cases.
       specs: its inputs, by name.
       programs: the forward pass of both sides, in float64.
-      base: the inputs as they are otherwise.
+      base: the ordinary inputs.
       run: gives these, compiled, by side.
       original: asks TensorFlow's own modes.
 
@@ -102,7 +102,7 @@ def special_cases(
 
 
 def select_gradients(expected: Arrays, runs: Runs) -> set[str]:
-    """The gradients of a special case that a port is held to: finite in TensorFlow's own modes, and alike in all.
+    """The gradients of a special case that are judged: finite in TensorFlow's own modes, and alike in all.
 
     Args:
       expected: those of TensorFlow's float64 program, by leaf.
@@ -121,7 +121,7 @@ def _asks_for_infinities(watches: Sequence[WatchedDecisions]) -> bool:
 def _turns(watches: Sequence[WatchedDecisions], ways: Sequence[Sequence[Ways]]) -> bool:
     """Whether a case decides in a way that no ordinary one did, or about a special value.
 
-    Ordinary values may become NaN, and tell nothing of those that are NaN from the start.
+    An ordinary value that becomes NaN does not show what happens to an input that is NaN.
     """
     return any(
         watch.adds(way)
@@ -132,7 +132,7 @@ def _turns(watches: Sequence[WatchedDecisions], ways: Sequence[Sequence[Ways]]) 
 
 @dataclass(frozen=True)
 class _Trial:
-    """Tells whether a case with special values says anything of the original.
+    """Tries whether the original has a definite result in a case with special values.
 
     Attributes:
       run: gives the float64 programs, compiled, by side.
@@ -148,7 +148,7 @@ class _Trial:
         """Why ports are not judged by the case; empty where they are."""
         expected, port = (self.run()[side]([special.arrays])[0] for side in (TF, JAX))
         if not self.asks_for_infinities and special.kind != NAN and any(_has_nan(array) for array in expected.values()):
-            # The original makes NaN of an infinity and does not ask for it: there it has no value to be held to.
+            # The original turns an infinity into NaN and has no branch for it: there is no value to judge by.
             return messages.SPECIAL_WITHOUT_VALUE
         if special.kind != NAN and any(
             _overflows(port[leaf], expected[leaf]) for leaf in expected.keys() & port.keys()
@@ -158,7 +158,7 @@ class _Trial:
 
 
 def _departing(expected: Arrays, runs: Runs, leaf: str = "") -> str:
-    """Why TensorFlow's modes tell nothing of a leaf, or of any; empty where all give the same."""
+    """Why TensorFlow's modes have no definite result of a leaf, or of any; empty where all agree."""
     if not runs.reference:
         return messages.SPECIAL_UNASKED
     refusals = [(mode, run) for mode, run in (*runs.reference.items(), *runs.own.items()) if isinstance(run, str)]
@@ -184,7 +184,7 @@ def _is_close(array: np.ndarray, expected: np.ndarray) -> bool:
 
 
 def _overflows(array: np.ndarray, expected: np.ndarray) -> bool:
-    """Whether NaN stands where the original has an infinity: formulas of equal quality differ so beyond the numbers."""
+    """Whether an element is NaN where the original overflows: equally good formulas differ so after an overflow."""
     if array.shape != expected.shape or not is_float(expected):
         return False
     return bool((np.isinf(expected) & np.isnan(array)).any())

@@ -1,7 +1,7 @@
-"""Both programs of a pass, split where their values agree: in which regions they may give something else.
+"""Splits both programs of a pass where their values agree, and finds the regions in which they may differ.
 
-What rules prove equal to the bit needs no run. The rest is open: it runs by itself, both pieces on the arrays that
-TensorFlow's program has at their cut points, so that no error is amplified before it is judged.
+A region that rules prove equal to the bit needs no run. The others are open: each runs by itself, both pieces on the
+arrays that TensorFlow's program has at their cut points, so that no error is amplified before it is judged.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from workloads._framework import Program
 Call = TypeVar("Call")
 
 REFUTING_CALLS = 12
-"""How many calls are made to refute cut points: what values share in these, most other calls show too."""
+"""The number of calls to refute cut points: values that agree in these agree in most others."""
 _MOST_ROUNDS = 8
 
 
@@ -54,25 +54,25 @@ class SplitPrograms:
         self._refuted = set[Matched]()
         self._refuting: list[Arguments] = []
         self._regions: Split | None = None
-        """Those that no call has refuted yet."""
+        """The regions that no call has refuted yet."""
 
     @property
     def count_refuted(self) -> int:
-        """How many pairs of values were supposed to be one, and are not."""
+        """The number of refuted pairs of values."""
         return len(self._refuted)
 
     def find_regions(self, refuting: Sequence[Arguments]) -> Split | None:
         """The regions of both programs; None where these do not cover both, or draw random numbers.
 
         Args:
-          refuting: calls, far apart, in which values have to agree to be a cut point, as in all of former times.
+          refuting: calls, far apart, in which the values of a cut point have to agree, as in all earlier ones.
 
         Raises:
           UnreadableProgram: XLA cannot run what has to be run, or too much is open.
           PromotionError: an open region has no float64 self.
         """
         self._refuting += refuting
-        # Former calls refuted nothing of the regions that are known.
+        # Earlier calls have refuted none of the present regions.
         calls: Sequence[Arguments] = refuting
         for _ in range(_MOST_ROUNDS):
             if self._regions is None:
@@ -93,7 +93,7 @@ class SplitPrograms:
         return Split(len(proofs.judged), open_regions)
 
     def _refute(self, more: set[Matched]) -> None:
-        """Give up these cut points, and match anew what has lost its partner."""
+        """Give up these cut points, and match their values anew."""
         self._refuted |= more
         without = without_matches(self._alignment, self._refuted)
         alignment = find_more_matches(without, [*self._drawn, *self._refuting])
@@ -126,14 +126,14 @@ class Split:
 
     @property
     def count_kinds(self) -> int:
-        """How many of these differ."""
+        """How many kinds of open regions there are."""
         return self.opened.of_kinds.count if self.opened else 0
 
 
 def split_on_cases(instance: Prepared, programs: Pair[Program]) -> SplitPrograms:
     """Both programs of the forward pass or the gradients, matched on cases of the workload.
 
-    A variable that one program alone updates, as a moving average, is no result of these.
+    A variable that one program alone updates, such as a moving average, is no result of these passes.
 
     Args:
       instance: the workload, and the arrays that it is judged on.
@@ -164,5 +164,5 @@ def spread_out(calls: Sequence[Call]) -> Sequence[Call]:
 
 
 def _select_unproved(proofs: Proofs) -> list[Region]:
-    """The regions that may give other bits: an algebraic rule keeps neither the range nor the rounding."""
+    """The regions that may give other bits: algebraic rules change the range and the rounding."""
     return [without_determined(proof.region, proofs.regions) for proof in proofs.judged if proof.level != STRUCTURE]

@@ -1,4 +1,4 @@
-"""The last gate: a port that agrees at ordinary inputs, far from them."""
+"""Runs the last gate: a port that agrees at ordinary inputs is judged far from them."""
 
 from __future__ import annotations
 

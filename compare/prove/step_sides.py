@@ -47,14 +47,16 @@ class StepSide:
         """
         self.side, self.program = side, program
         self.graph = without_conditionals(Readable(side, program).graph)
-        results = {result.name: at for at, result in enumerate(program.results)}
+        results = {result.name: position for position, result in enumerate(program.results)}
         states = {
-            at: parameter.name
-            for at, parameter in enumerate(program.parameters)
-            if parameter.kind == "state" and self.graph.nodes[self.graph.parameters[at]].shape.dtype in COUNTED
+            position: parameter.name
+            for position, parameter in enumerate(program.parameters)
+            if parameter.kind == "state" and self.graph.nodes[self.graph.parameters[position]].shape.dtype in COUNTED
         }
-        self._states = {at: results[STATE + name] for at, name in states.items() if STATE + name in results}
-        self._fixed = {at: program.states[name] for at, name in states.items() if at not in self._states}
+        self._states = {position: results[STATE + name] for position, name in states.items() if STATE + name in results}
+        self._fixed = {
+            position: program.states[name] for position, name in states.items() if position not in self._states
+        }
         self._loss = self.graph.results[results[LOSS]]
         self.cuts = cuts(self.graph, self._states, self._fixed)
 
@@ -62,10 +64,10 @@ class StepSide:
     def decisions(self) -> tuple[Condition, ...]:
         """Decisions over data that are made after the loss, of one value or one a weight's element."""
         depends = Dependence(self.graph)
-        known = sum(1 << at for at in {**depends.counting(self._states, self._fixed), **self._fixed})
-        weights = {tuple(given.shape) for given in self.program.parameters if given.kind == "weight"}
+        mask = sum(1 << position for position in {**depends.counting(self._states, self._fixed), **self._fixed})
+        weights = {tuple(parameter.shape) for parameter in self.program.parameters if parameter.kind == "weight"}
         before_loss = find_needed(self.graph.nodes, [self._loss])
-        # Whether the loss itself is finite, or above a limit, is asked by the step.
+        # The step may test whether the loss itself is finite, or above a limit.
         of_model = before_loss - {self._loss}
         alive = find_needed(self.graph.nodes, self.graph.results)
 
@@ -74,7 +76,7 @@ class StepSide:
             return (
                 node.id in alive - before_loss
                 and (shape.elements == 1 or shape.dimensions in weights)
-                and any(depends.of[key] & ~known and key not in of_model for key in keys)
+                and any(depends.of[key] & ~mask and key not in of_model for key in keys)
             )
 
         of_step = [
@@ -93,8 +95,8 @@ class StepSide:
         }
         return values.prepare(self.graph, sorted(keys))
 
-    def seen(self, calls: Sequence[Sequence[np.ndarray]]) -> list[Seen]:
-        """What is seen of each call.
+    def observe(self, calls: Sequence[Sequence[np.ndarray]]) -> list[Seen]:
+        """Run the step, and note the loss, the decisions and the cuts of each call.
 
         Args:
           calls: arguments of the step.
@@ -111,31 +113,31 @@ class StepSide:
             for values_of in self._observer.each(calls)
         ]
 
-    def clock(self, taken: Mapping[int, np.ndarray]) -> Clock:
+    def clock(self, outcomes: Mapping[int, np.ndarray]) -> Clock:
         """The state that time alone changes.
 
         Args:
-          taken: by node, what decisions over data came out as so far.
+          outcomes: by node, the outcomes so far of decisions over data.
         """
-        return clock_of(self.graph, self._states, self._fixed, taken)
+        return clock_of(self.graph, self._states, self._fixed, outcomes)
 
-    def uncounted(self, clock: Clock) -> list[str]:
-        """Whole numbers that a step changes by more than time: after so many steps nobody knows them without training.
+    def find_uncounted(self, clock: Clock) -> list[str]:
+        """Names of whole numbers that depend on more than the count of steps: only training tells their values.
 
         Args:
           clock: of this step.
         """
         nodes, parameters, results = self.graph.nodes, self.graph.parameters, self.graph.results
         return [
-            self.name_of(at)
-            for at, to in self._states.items()
-            if at not in clock.states and results[to] != parameters[at]
-            and nodes[parameters[at]].shape.elements == 1 and nodes[parameters[at]].shape.dtype[0] in "su"
+            self.name_of(position)
+            for position, to in self._states.items()
+            if position not in clock.states and results[to] != parameters[position]
+            and nodes[parameters[position]].shape.elements == 1 and nodes[parameters[position]].shape.dtype[0] in "su"
         ]  # fmt: skip
 
-    def name_of(self, at: int) -> str:
+    def name_of(self, position: int) -> str:
         """The state that a parameter is filled with."""
-        return self.program.parameters[at].name
+        return self.program.parameters[position].name
 
 
 @dataclass(frozen=True)
@@ -157,7 +159,7 @@ class SideClock:
         """
         self._of, self._clock = of, clock
         self._run = ClockRun(clock, ordinary)
-        self._start = {at: of.program.states[of.name_of(at)] for at in clock.states}
+        self._start = {position: of.program.states[of.name_of(position)] for position in clock.states}
 
     def turns(self, steps: int) -> tuple[Turns, ...]:
         """When each decision turns within so many steps."""
@@ -168,7 +170,7 @@ class SideClock:
         # What a step computes is known once it was run.
         readings = self._run.after([*steps, *(step + 1 for step in steps)], self._start)
         return [
-            Moment({self._of.name_of(at): array for at, array in now.states.items()}, then.phases)
+            Moment({self._of.name_of(position): array for position, array in now.states.items()}, then.phases)
             for now, then in zip(readings[: len(steps)], readings[len(steps) :], strict=True)
         ]
 

@@ -61,18 +61,18 @@ class GuidedRun:
         names = [f"{parameter.kind} {parameter.name}" for parameter in program.parameters]
         last, run = max(steps), running(program, self.twin, REPEATEDLY)
         numbers = iter(range(1, last + 1))
-        recorded: dict[int, dict[str, np.ndarray]] = {}
+        records: dict[int, dict[str, np.ndarray]] = {}
 
         def step(call: Call) -> Sequence[np.ndarray]:
             if (number := next(numbers)) in steps:
-                recorded[number] = dict(zip(names, call, strict=True))
+                records[number] = dict(zip(names, call, strict=True))
             return run.executable(call)
 
         twin = replace(self.twin, batches={name: array[:last] for name, array in self.twin.batches.items()})
         unroll(step, program, twin, self._handed_on, self.guide)
-        return recorded
+        return records
 
     @property
     def _handed_on(self) -> Sequence[int]:
         """After which steps the weights are TensorFlow's."""
-        return sorted({known.step for name in self.guide if (known := kept_as(name)) is not None})
+        return sorted({checkpoint.step for name in self.guide if (checkpoint := kept_as(name)) is not None})

@@ -1,4 +1,4 @@
-"""Programs of two sides as what compare.hlo aligns, with the arrays to run them on."""
+"""Programs of two sides as subjects of an alignment, with the arrays to run them on."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ def subjects(
 def cases(left: Program, right: Program, instance: Prepared, most: int = 2) -> list[Arguments]:
     """The first random cases of a workload as arguments of both programs.
 
-    States of both are drawn, small and not negative: what an optimizer starts from is zero, and zeros are all
-    alike. A state of one side only, such as a learning rate in a variable, keeps its value.
+    States of both are drawn, small and not negative: optimizers start from zeros, which cannot be distinguished. A
+    state of one side only, such as a learning rate in a variable, keeps its value.
 
     Args:
       left: TensorFlow's program.
@@ -102,7 +102,7 @@ def cases(left: Program, right: Program, instance: Prepared, most: int = 2) -> l
 
 
 def twin_of(instance: Prepared) -> Twin:
-    """The arrays of a workload, as either side is given them."""
+    """The arrays of a workload, as either side gets them."""
     loading = instance.loading
     header = {"cases": loading.cases, "inputs": loading.inputs, "target": "", "builds": loading.builds}
     return wire.unpack_twin(header | {"dimensions": loading.dimensions}, mapped.load(loading.arrays))

@@ -47,83 +47,87 @@ MOST_RECURRING = 4
 
 
 def sweep(
-    prepared: Prepared,
-    collected: Mapping[str, Collected],
+    instance: Prepared,
+    deliveries: Mapping[str, Collected],
     doubles: Doubles,
     options: Options | None = None,
     eager: AskEager | None = None,
     reporter: Reporter = Silent(),  # noqa: B008 - has no state
 ) -> Swept:
-    """What each float input may be, by pass.
+    """Find the range of each float input in which the port holds, by pass.
 
     Args:
-      prepared: the workload, and the arrays that it is judged on.
-      collected: what each side delivered, by side.
+      instance: the workload, and the arrays that it is judged on.
+      deliveries: what each side delivered, by side.
       doubles: the float64 programs, and their results.
       options: of XLA, that the port is compiled with in mode `jax/tuned`.
       eager: asks TensorFlow's eager mode, which a port may follow where TensorFlow's own modes disagree.
-      reporter: told how far the sweep is.
+      reporter: shows the progress of the sweep.
 
     Raises:
       ProgramLost: a program ended the process that ran it, or did not end.
     """
-    if not _sweeps.swept(prepared.inputs):
+    if not _sweeps.swept(instance.inputs):
         return Swept(reason="no input is a float narrower than float64: there is nothing to sweep")
-    elements = sum(math.prod(spec.shape) for spec in prepared.inputs.values())
-    dtype = _narrowest(prepared)
-    reached: list[Reached] = []
+    elements = sum(math.prod(spec.shape) for spec in instance.inputs.values())
+    dtype = _narrowest(instance)
+    reaches: list[Reached] = []
     reasons: list[str] = []
     findings: list[Disagreement] = []
     for pass_ in (FORWARD, GRADIENTS):
-        programs = [collected[side].programs.get((pass_, FLOAT32)) for side in SIDES if side in collected]
+        programs = [deliveries[side].programs.get((pass_, FLOAT32)) for side in SIDES if side in deliveries]
         by_region = None
         if elements <= MOST_ELEMENTS:
-            by_region = _by_region(pass_, prepared, collected, dtype, options or {}, reporter)
+            by_region = _by_region(pass_, instance, deliveries, dtype, options or {}, reporter)
         if by_region is not None:
-            reached += by_region.reached
+            reaches += by_region.reached
             reasons.append(by_region.says)
             continue
         if elements > MOST_ELEMENTS:
             reasons.append(messages.not_swept(pass_, elements))
             continue
         exact = doubles.programs.get(("tf", pass_))
-        known = [program for program in (*programs, exact) if program is not None]
-        if len(known) <= len(SIDES):
-            refused = collected["tf"].explain_refusal(pass_) if "tf" in collected else ""
-            reasons.append(f"{pass_}: {refused or 'not swept, a side gave no program'}")
+        present = [program for program in (*programs, exact) if program is not None]
+        if len(present) <= len(SIDES):
+            refusal = deliveries["tf"].explain_refusal(pass_) if "tf" in deliveries else ""
+            reasons.append(f"{pass_}: {refusal or 'not swept, a side gave no program'}")
             continue
         try:
-            swept = _Pass(pass_, prepared, *known, dtype, options or {}, eager)
-            reached += swept.reach(reporter)
+            swept = _Pass(pass_, instance, *present, dtype, options or {}, eager)
+            reaches += swept.reach(reporter)
             findings += swept.findings
         except ProgramLost:
             raise
         except UnreadableProgram as error:
             reasons.append(f"{pass_}: not swept, the programs do not run apart from their frameworks: {error}")
-    return Swept(tuple(reached), dtype, "; ".join(reasons), findings=tuple(findings))
+    return Swept(tuple(reaches), dtype, "; ".join(reasons), findings=tuple(findings))
 
 
 def _by_region(
     pass_: str,
-    prepared: Prepared,
-    collected: Mapping[str, Collected],
+    instance: Prepared,
+    deliveries: Mapping[str, Collected],
     dtype: str,
     options: Options,
     reporter: Reporter,
 ) -> SweptRegions | None:
     """What regions say of a pass; nothing where a side gave no program, or a compiler's options act on all of it."""
-    programs = [collected[side].programs.get((pass_, FLOAT32)) for side in ("tf", "jax") if side in collected]
-    known = [program for program in programs if program is not None]
-    return None if options or len(known) < len(SIDES) else sweep_regions(pass_, prepared, Pair(*known), dtype, reporter)
+    programs = [deliveries[side].programs.get((pass_, FLOAT32)) for side in ("tf", "jax") if side in deliveries]
+    present = [program for program in programs if program is not None]
+    return (
+        None
+        if options or len(present) < len(SIDES)
+        else sweep_regions(pass_, instance, Pair(*present), dtype, reporter)
+    )
 
 
-def _narrowest(prepared: Prepared) -> str:
+def _narrowest(instance: Prepared) -> str:
     """The narrowest type that is computed in."""
-    named = [
-        narrow_dtype(prepared.loading.dimensions),
-        *(prepared.inputs[name].dtype for name in _sweeps.swept(prepared.inputs)),
+    dtypes = [
+        narrow_dtype(instance.loading.dimensions),
+        *(instance.inputs[name].dtype for name in _sweeps.swept(instance.inputs)),
     ]
-    return max(named, key=lambda name: UNIT_ROUNDOFF.get(name, 0.0))
+    return max(dtypes, key=lambda name: UNIT_ROUNDOFF.get(name, 0.0))
 
 
 class _Pass:
@@ -132,7 +136,7 @@ class _Pass:
     def __init__(
         self,
         pass_: str,
-        prepared: Prepared,
+        instance: Prepared,
         original: Program,
         port: Program,
         exact: Program,
@@ -140,48 +144,50 @@ class _Pass:
         options: Options,
         eager: AskEager | None,
     ) -> None:
-        self._workload, self._pass, self._dtype = prepared.workload.name, pass_, dtype
+        self._workload, self._pass, self._dtype = instance.workload.name, pass_, dtype
         self._mode = TUNED if options else PORT
-        self._specs, self._twin = prepared.inputs, twin_of(prepared)
+        self._specs, self._twin = instance.inputs, twin_of(instance)
         self._base = first_inputs(self._twin, self._specs)
         self._original, self._exact = running(original, self._twin, {}), running(exact, self._twin)
         self._port = running(port, self._twin, options)
-        self._following = Following(eager, pass_, prepared.title, self._mode) if eager else None
-        self._rounding = self._measured(stablehlo_text.roundings(original.artifact))
+        self._following = Following(eager, pass_, instance.title, self._mode) if eager else None
+        self._rounding = self._measure_rounding(stablehlo_text.roundings(original.artifact))
         self._recurring = 0
         """Breaks that recur in calls beside them."""
 
     def reach(self, reporter: Reporter) -> Iterator[Reached]:
-        """What each input may be.
+        """The range of each input in which the port holds.
 
         Args:
-          reporter: told how far the sweep is.
+          reporter: shows the progress of the sweep.
         """
         probes = plan_calls(self._specs, self._twin)
         countdown = Countdown(reporter, f"stability, {self._pass}: calls of both programs", len(probes))
         outcomes = dict(zip(probes, self._outcomes(probes, countdown), strict=True))
-        for moved in dict.fromkeys(probe.moved for probe in probes):
-            yield self._reach_of(moved, {probe: said for probe, said in outcomes.items() if probe.moved == moved})
+        for input_name in dict.fromkeys(probe.moved for probe in probes):
+            yield self._reach_of(
+                input_name, {probe: outcome for probe, outcome in outcomes.items() if probe.moved == input_name}
+            )
 
     @cached_property
-    def _disturbed(self) -> Running:
+    def _variant(self) -> Running:
         """Compiled where an error asks for it: honest ports of well-conditioned formulas never do."""
         exact = self._exact.program
         artifact = disturbing.disturb(exact.artifact, UNIT_ROUNDOFF[self._dtype])
         return running(dataclasses.replace(exact, artifact=artifact), self._twin)
 
-    def _measured(self, times: float) -> Rounding:
-        # Training adds up gradients: what is lost in the rounding of an ordinary one is lost anyway.
+    def _measure_rounding(self, times: float) -> Rounding:
+        # Training adds up gradients: an error within the rounding of an ordinary one counts nothing.
         ordinary = self._exact([self._base])[0] if self._pass == GRADIENTS else {}
         return measure_rounding(self._dtype, times, ordinary, digits=0.5)
 
     def _outcomes(self, probes: Sequence[Probe], countdown: Countdown) -> list[Outcome]:
-        """What is said of each call. Roundings are sampled only for those that do not hold without."""
+        """The outcome of each call. Roundings are sampled only for calls that do not hold without."""
         outcomes: list[Outcome] = []
         at_once = self._exact.at_once
         for start in range(0, len(probes), at_once):
             countdown.show(start)
-            outcomes += [outcome for _, _, outcome in self._judged(probes[start : start + at_once])]
+            outcomes += [outcome for _, _, outcome in self._judge(probes[start : start + at_once])]
         return outcomes
 
     @property
@@ -189,18 +195,18 @@ class _Pass:
         """Where TensorFlow's own modes disagree, and the port follows eager mode."""
         return self._following.findings if self._following else ()
 
-    def _judged(self, probes: Sequence[Probe]) -> list[tuple[Arrays, Values, Outcome]]:
-        """As `_by_program`; what breaks there, and follows TensorFlow's eager mode, is held to that."""
-        judged = self._by_program(probes)
-        return self._following.follow(judged, probes, self._rounding) if self._following else judged
+    def _judge(self, probes: Sequence[Probe]) -> list[tuple[Arrays, Values, Outcome]]:
+        """As `_by_program`; a call that breaks there, and follows TensorFlow's eager mode, is judged by that mode."""
+        judgements = self._by_program(probes)
+        return self._following.follow(judgements, probes, self._rounding) if self._following else judgements
 
     def _by_program(self, probes: Sequence[Probe]) -> list[tuple[Arrays, Values, Outcome]]:
-        """The inputs of each call, what it gives, and what is said of that."""
-        judged = self._judge_calls([_sweeps.draw_inputs(probe, self._specs, self._base) for probe in probes])
-        return [self._without_chance(*one) for one in judged]
+        """The inputs of each call, its values, and its outcome."""
+        judgements = self._judge_calls([_sweeps.draw_inputs(probe, self._specs, self._base) for probe in probes])
+        return [self._without_chance(*one) for one in judgements]
 
     def _without_chance(self, call: Arrays, values: Values, outcome: Outcome) -> tuple[Arrays, Values, Outcome]:
-        """A call as it is; one whose break does not recur in most calls beside it says nothing.
+        """The call; it is not judged if its break does not recur in most calls beside it.
 
         Where a problem is ill-conditioned, one side is right by chance, and as wrong as the other beside it.
         """
@@ -214,88 +220,94 @@ class _Pass:
 
     def _move_inputs(self, call: Arrays, seed: int) -> dict[str, np.ndarray]:
         """The inputs, each number moved by a few roundings of its type within its range."""
-        moved = dict(zip(call, move_roundings([*call.values()], seed, roundings=FEW_ROUNDINGS), strict=True))
-        return {name: clip_to_range(moved[name], self._specs.get(name)) for name in call}
+        inputs = dict(zip(call, move_roundings([*call.values()], seed, roundings=FEW_ROUNDINGS), strict=True))
+        return {name: clip_to_range(inputs[name], self._specs.get(name)) for name in call}
 
     def _judge_calls(self, calls: Sequence[Arrays]) -> list[tuple[Arrays, Values, Outcome]]:
         runs = zip(self._port(calls), self._original(calls), self._exact(calls), strict=True)
-        judged = judge_calls(
+        judgements = judge_calls(
             [CallResults(*run) for run in runs],
             self._rounding,
-            lambda positions, seed: self._rounded([calls[at] for at in positions], seed),
+            lambda positions, seed: self._sample([calls[position] for position in positions], seed),
         )
-        return [(call, values, outcome) for call, (values, outcome) in zip(calls, judged, strict=True)]
+        return [(call, values, outcome) for call, (values, outcome) in zip(calls, judgements, strict=True)]
 
-    def _rounded(self, calls: Sequence[Arrays], seed: int) -> list[Arrays]:
+    def _sample(self, calls: Sequence[Arrays], seed: int) -> list[Arrays]:
         """The original in float64 with every value moved by a rounding, in each call."""
-        return self._disturbed([self._moved(call, seed) for call in calls]) if calls else []
+        return self._variant([self._move_by_rounding(call, seed) for call in calls]) if calls else []
 
-    def _moved(self, inputs: Arrays, seed: int) -> dict[str, np.ndarray]:
+    def _move_by_rounding(self, inputs: Arrays, seed: int) -> dict[str, np.ndarray]:
         """Inputs in float64, each moved by a rounding: a port may start with an operation that the original has not."""
         generator, unit = np.random.default_rng(seed), UNIT_ROUNDOFF[self._dtype]
-        moved = _sweeps.swept(self._specs)
+        names = _sweeps.swept(self._specs)
         return {
-            name: disturbing.disturb_array(array.astype(np.float64), unit, generator) if name in moved else array
+            name: disturbing.disturb_array(array.astype(np.float64), unit, generator) if name in names else array
             for name, array in inputs.items()
         }
 
-    def _reach_of(self, moved: str, outcomes: Mapping[Probe, Outcome]) -> Reached:
+    def _reach_of(self, input_name: str, outcomes: Mapping[Probe, Outcome]) -> Reached:
         extents = tuple(
-            self._extent({probe: said for probe, said in outcomes.items() if probe.pattern == pattern})
+            self._extent({probe: outcome for probe, outcome in outcomes.items() if probe.pattern == pattern})
             for pattern in dict.fromkeys(probe.pattern for probe in outcomes)
         )
-        names = _sweeps.swept(self._specs) if moved == _sweeps.ALL else [moved]
+        names = _sweeps.swept(self._specs) if input_name == _sweeps.ALL else [input_name]
         orders = min(_sweeps.squares_within(self._specs[name]) for name in names)
-        verdict, lost = stability.deciding(extents, orders)
-        if lost is None:
-            return Reached(moved, self._pass, verdict, extents, mode=self._mode)
-        broken = [probe for probe, said in outcomes.items() if said.status == BREAKS and probe.pattern == lost.pattern]
-        counting = [
-            said.error
-            for probe, said in outcomes.items()
-            if said.status == BREAKS and abs(math.log2(probe.magnitude)) <= orders
+        verdict, deciding = stability.deciding(extents, orders)
+        if deciding is None:
+            return Reached(input_name, self._pass, verdict, extents, mode=self._mode)
+        broken = [
+            probe
+            for probe, outcome in outcomes.items()
+            if outcome.status == BREAKS and probe.pattern == deciding.pattern
         ]
-        worst = self._blamed(lost, min(broken, key=lambda probe: abs(math.log2(probe.magnitude / lost.magnitude))))
-        message = messages.breaks(self._workload, self._pass, moved, self._mode, extents, worst)
-        error = max([lost.outcome.error, *counting])
-        return Reached(moved, self._pass, verdict, extents, worst, error, message, self._mode)
+        counting = [
+            outcome.error
+            for probe, outcome in outcomes.items()
+            if outcome.status == BREAKS and abs(math.log2(probe.magnitude)) <= orders
+        ]
+        worst = self._blame(
+            deciding, min(broken, key=lambda probe: abs(math.log2(probe.magnitude / deciding.magnitude)))
+        )
+        message = messages.breaks(self._workload, self._pass, input_name, self._mode, extents, worst)
+        error = max([deciding.outcome.error, *counting])
+        return Reached(input_name, self._pass, verdict, extents, worst, error, message, self._mode)
 
     def _extent(self, outcomes: Mapping[Probe, Outcome]) -> Extent:
         """Where one pattern holds, from the magnitude nearest to 1 outwards; each end lies between two calls."""
-        ordered = sorted(outcomes, key=lambda probe: probe.magnitude)
-        calls = tuple(Call(probe.magnitude, outcomes[probe].status) for probe in ordered)
-        pattern = ordered[0].pattern
-        middle = min(range(len(ordered)), key=lambda at: abs(math.log2(ordered[at].magnitude)))
-        broken = [at for at, probe in enumerate(ordered) if outcomes[probe].status == BREAKS]
+        probes = sorted(outcomes, key=lambda probe: probe.magnitude)
+        calls = tuple(Call(probe.magnitude, outcomes[probe].status) for probe in probes)
+        pattern = probes[0].pattern
+        middle = min(range(len(probes)), key=lambda position: abs(math.log2(probes[position].magnitude)))
+        broken = [position for position, probe in enumerate(probes) if outcomes[probe].status == BREAKS]
         if middle in broken:
-            probe = ordered[middle]
+            probe = probes[middle]
             return Extent(pattern, None, None, calls, (stability.broken(probe, outcomes[probe]),))
-        below = max((at for at in broken if at < middle), default=None)
-        above = min((at for at in broken if at > middle), default=None)
-        judged = [probe.magnitude for probe in ordered if outcomes[probe].status != UNJUDGED]
-        if not judged:
+        below = max((position for position in broken if position < middle), default=None)
+        above = min((position for position in broken if position > middle), default=None)
+        magnitudes = [probe.magnitude for probe in probes if outcomes[probe].status != UNJUDGED]
+        if not magnitudes:
             return Extent(pattern, None, None, calls)
-        low, high, breaks = judged[0], judged[-1], []
+        low, high, breaks = magnitudes[0], magnitudes[-1], []
         if below is not None:
-            held, lost = self._edge(ordered[below + 1], ordered[below], outcomes[ordered[below]])
-            low, breaks = held, [*breaks, lost]
+            last_good, first_break = self._edge(probes[below + 1], probes[below], outcomes[probes[below]])
+            low, breaks = last_good, [*breaks, first_break]
         if above is not None:
-            held, lost = self._edge(ordered[above - 1], ordered[above], outcomes[ordered[above]])
-            high, breaks = held, [*breaks, lost]
+            last_good, first_break = self._edge(probes[above - 1], probes[above], outcomes[probes[above]])
+            high, breaks = last_good, [*breaks, first_break]
         return Extent(pattern, low, high, calls, tuple(breaks))
 
-    def _edge(self, held: Probe, lost: Probe, said: Outcome) -> tuple[float, Broken]:
+    def _edge(self, good: Probe, bad: Probe, bad_outcome: Outcome) -> tuple[float, Broken]:
         """The last magnitude that holds, and the first that does not."""
-        while max(held.magnitude, lost.magnitude) > CLOSE * min(held.magnitude, lost.magnitude):
-            middle = dataclasses.replace(held, magnitude=math.sqrt(held.magnitude) * math.sqrt(lost.magnitude))
-            ((_, _, outcome),) = self._judged([middle])
+        while max(good.magnitude, bad.magnitude) > CLOSE * min(good.magnitude, bad.magnitude):
+            middle = dataclasses.replace(good, magnitude=math.sqrt(good.magnitude) * math.sqrt(bad.magnitude))
+            ((_, _, outcome),) = self._judge([middle])
             if outcome.status == BREAKS:
-                lost, said = middle, outcome
+                bad, bad_outcome = middle, outcome
             else:
-                held = middle
-        return held.magnitude, stability.broken(lost, said)
+                good = middle
+        return good.magnitude, stability.broken(bad, bad_outcome)
 
-    def _blamed(self, worst: Broken, far: Probe) -> Broken:
+    def _blame(self, worst: Broken, far: Probe) -> Broken:
         """The break with the operation and the lines behind it, which show best where the port is far gone."""
         inputs = _sweeps.draw_inputs(far, self._specs, self._base)
         port, original = self._port.program, self._original.program
@@ -311,12 +323,12 @@ class _Pass:
                 self._rounding.unit,
             )
         except (PromotionError, UnreadableProgram):
-            # The verdict stands without: XLA runs the program, only not with all of its values as results.
+            # The verdict needs no place: XLA runs the program, only not with all of its values as results.
             first = None
         if first is None:
             return dataclasses.replace(worst, original_line=line)
         return dataclasses.replace(worst, operation=first.opcode, line=first.line, original_line=line)
 
 
-def _position(written: Program, leaf: str) -> int:
-    return [result.name for result in written.results].index(leaf)
+def _position(program: Program, leaf: str) -> int:
+    return [result.name for result in program.results].index(leaf)

@@ -1,4 +1,4 @@
-"""A pass swept region by region: what rules prove is not judged again, the rest runs from TensorFlow's values."""
+"""Sweeps a pass region by region: proved regions are not run, the others run from TensorFlow's values."""
 
 from __future__ import annotations
 
@@ -45,40 +45,40 @@ class SweptRegions:
 
 def sweep_regions(
     pass_: str,
-    prepared: Prepared,
+    instance: Prepared,
     programs: Pair[Program],
     dtype: str,
     reporter: Reporter = Silent(),  # noqa: B008 - has no state
 ) -> SweptRegions | None:
     """Judge a pass region by region; None where a region does not hold, or cannot be judged alone.
 
-    Then nothing is known of the pass, and the caller sweeps both whole programs.
+    The caller then sweeps both whole programs.
 
     Args:
       pass_: forward or gradients.
-      prepared: the workload, and the arrays that it is judged on.
+      instance: the workload, and the arrays that it is judged on.
       programs: TensorFlow's and the port's.
       dtype: the narrowest type that is computed in.
-      reporter: told how far the sweep is.
+      reporter: shows the progress of the sweep.
 
     Raises:
       ProgramLost: a program ended the process that ran it, or did not end.
     """
     try:
-        return _sweep(pass_, prepared, programs, dtype, reporter)
+        return _sweep(pass_, instance, programs, dtype, reporter)
     except executing.ProgramLost:
         # Unreadable as well, but the process is gone.
         raise
     except (UnreadableProgram, promote.PromotionError):
-        # What cannot be cut is swept whole.
+        # Programs that cannot be split are swept whole.
         return None
 
 
 def _sweep(
-    pass_: str, prepared: Prepared, programs: Pair[Program], dtype: str, reporter: Reporter
+    pass_: str, instance: Prepared, programs: Pair[Program], dtype: str, reporter: Reporter
 ) -> SweptRegions | None:
     reporter.detail(f"stability, {pass_}: splitting both programs into regions")
-    sweep = _Sweep(pass_, prepared, programs, dtype, reporter)
+    sweep = _Sweep(pass_, instance, programs, dtype, reporter)
     regions = sweep.split_first()
     while regions is not None:
         broken = sweep.judge(regions)
@@ -86,7 +86,7 @@ def _sweep(
             says = messages.regions_hold(
                 pass_, regions.regions, regions.count_open, regions.count_kinds, len(sweep.probes)
             )
-            return SweptRegions(_reached(pass_, sweep.outcomes), says)
+            return SweptRegions(_reaches(pass_, sweep.outcomes), says)
         regions = sweep.split_again(broken)
     return None
 
@@ -94,14 +94,14 @@ def _sweep(
 class _Sweep:
     """The calls of a sweep; each is judged by regions in which all former calls hold too."""
 
-    def __init__(self, pass_: str, prepared: Prepared, programs: Pair[Program], dtype: str, reporter: Reporter) -> None:
+    def __init__(self, pass_: str, instance: Prepared, programs: Pair[Program], dtype: str, reporter: Reporter) -> None:
         self._reporter = reporter
-        self._pass, self._inputs, self._programs, self._dtype = pass_, prepared.inputs, programs, dtype
-        self._twin = twin_of(prepared)
-        self._base = first_inputs(self._twin, prepared.inputs)
+        self._pass, self._inputs, self._programs, self._dtype = pass_, instance.inputs, programs, dtype
+        self._twin = twin_of(instance)
+        self._base = first_inputs(self._twin, instance.inputs)
         self._whole = compile_whole(programs, self._twin)
-        self._split = split_on_cases(prepared, programs)
-        self.probes = plan_calls(prepared.inputs, self._twin)
+        self._split = split_on_cases(instance, programs)
+        self.probes = plan_calls(instance.inputs, self._twin)
         self.outcomes: dict[Probe, Outcome] = {}
 
     def split_first(self) -> Split | None:
@@ -115,9 +115,9 @@ class _Sweep:
         Args:
           broken: a call that does not hold.
         """
-        known = self._split.count_refuted
+        count_before = self._split.count_refuted
         regions = self._find_regions([broken])
-        return regions if self._split.count_refuted > known else None
+        return regions if self._split.count_refuted > count_before else None
 
     def judge(self, regions: Split) -> Probe | None:
         """The first call that does not hold; None where all hold, and the whole programs come nowhere grossly apart.
@@ -125,25 +125,27 @@ class _Sweep:
         Args:
           regions: that have to hold.
         """
-        opened = regions.opened.of_kinds if regions.opened else None
-        judges = self._judges(opened) if opened else None
-        at_once = min(self._whole.original.at_once, opened.at_once) if opened else self._whole.original.at_once
-        left = [probe for probe in self.probes if probe not in self.outcomes]
-        countdown = Countdown(self._reporter, f"stability, {self._pass}: calls of regions", len(left))
-        for start in range(0, len(left), at_once):
+        open_regions = regions.opened.of_kinds if regions.opened else None
+        judges = self._judges(open_regions) if open_regions else None
+        at_once = (
+            min(self._whole.original.at_once, open_regions.at_once) if open_regions else self._whole.original.at_once
+        )
+        probes_to_judge = [probe for probe in self.probes if probe not in self.outcomes]
+        countdown = Countdown(self._reporter, f"stability, {self._pass}: calls of regions", len(probes_to_judge))
+        for start in range(0, len(probes_to_judge), at_once):
             countdown.show(start)
-            probes = left[start : start + at_once]
+            probes = probes_to_judge[start : start + at_once]
             calls = [self._draw(probe) for probe in probes]
             number = len(self.outcomes)
-            judged = judges.judge([*map(self._arguments, calls)], number) if judges else [Outcome(HOLDS)] * len(calls)
-            broken = [probe for probe, outcome in zip(probes, judged, strict=True) if outcome.status not in FINE]
+            outcomes = judges.judge([*map(self._arguments, calls)], number) if judges else [Outcome(HOLDS)] * len(calls)
+            broken = [probe for probe, outcome in zip(probes, outcomes, strict=True) if outcome.status not in FINE]
             if broken or not self._whole.agree(calls, judges.vanishing if judges else 0.0):
                 return (broken or probes)[0]
-            self.outcomes |= zip(probes, judged, strict=True)
+            self.outcomes |= zip(probes, outcomes, strict=True)
         return None
 
-    def _judges(self, opened: OpenRegions) -> RegionCalls:
-        return RegionCalls(self._pass, opened, self._arguments(self._base), self._dtype, opened.roundings)
+    def _judges(self, open_regions: OpenRegions) -> RegionCalls:
+        return RegionCalls(self._pass, open_regions, self._arguments(self._base), self._dtype, open_regions.roundings)
 
     def _find_regions(self, refuting: Sequence[Probe]) -> Split | None:
         return self._split.find_regions([self._arguments(self._draw(probe)) for probe in refuting])
@@ -155,18 +157,18 @@ class _Sweep:
         return self._programs.map(lambda program: arguments(program, self._twin, call))
 
 
-def _reached(pass_: str, outcomes: Mapping[Probe, Outcome]) -> tuple[Reached, ...]:
-    """How far each input may go: nothing breaks, and what was judged is what is said."""
+def _reaches(pass_: str, outcomes: Mapping[Probe, Outcome]) -> tuple[Reached, ...]:
+    """How far each input may go: as far as calls were judged, since none breaks."""
     by_pattern: dict[str, dict[str, dict[Probe, Outcome]]] = {}
     for probe, outcome in outcomes.items():
         by_pattern.setdefault(probe.moved, {}).setdefault(probe.pattern, {})[probe] = outcome
     return tuple(
-        Reached(moved, pass_, PASS, tuple(_extent(pattern, calls) for pattern, calls in patterns.items()))
-        for moved, patterns in by_pattern.items()
+        Reached(input_name, pass_, PASS, tuple(_extent(pattern, calls) for pattern, calls in patterns.items()))
+        for input_name, patterns in by_pattern.items()
     )
 
 
 def _extent(pattern: str, outcomes: Mapping[Probe, Outcome]) -> Extent:
-    said = sorted((probe.magnitude, outcome.status) for probe, outcome in outcomes.items())
-    judged = [magnitude for magnitude, status in said if status != UNJUDGED] or [None]
-    return Extent(pattern, judged[0], judged[-1], tuple(Call(*one) for one in said))
+    calls = sorted((probe.magnitude, outcome.status) for probe, outcome in outcomes.items())
+    magnitudes = [magnitude for magnitude, status in calls if status != UNJUDGED] or [None]
+    return Extent(pattern, magnitudes[0], magnitudes[-1], tuple(Call(*one) for one in calls))

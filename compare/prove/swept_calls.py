@@ -1,4 +1,4 @@
-"""Calls of a sweep: which are made, and what they give beside exact values."""
+"""Plans the calls of a sweep, and judges their results beside exact values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from workloads._spec import Arrays, ArraySpec
 from workloads._sweeps import Probe
 
 SAMPLES = 4
-"""How often roundings are sampled."""
+"""The number of samples with moved roundings."""
 MOST_ELEMENTS = 1 << 20
 """Inputs of more elements are not swept: every call costs their size."""
 LARGE, LARGE_STEP = 1 << 22, 6
@@ -28,7 +28,7 @@ LARGE, LARGE_STEP = 1 << 22, 6
 
 @dataclass(frozen=True)
 class CallResults:
-    """What one call gives, by leaf.
+    """The results of one call, by leaf.
 
     Attributes:
       port: by the port's program.
@@ -71,10 +71,10 @@ def measure_rounding(dtype: str, times: float, ordinary: Arrays, digits: float) 
 def judge_calls(
     results: Sequence[CallResults], rounding: Rounding, sample: Callable[[Sequence[int], int], Sequence[Arrays]]
 ) -> list[tuple[Values, Outcome]]:
-    """What each call gives with the samples that it took, and its worst leaf.
+    """The values of each call, with the samples that it took, and the outcome of its worst leaf.
 
     Args:
-      results: of each call.
+      results: the results of each call.
       rounding: how values are rounded.
       sample: from positions of calls and a seed, TensorFlow's exact values of these with every value moved by a
         rounding.
@@ -84,7 +84,7 @@ def judge_calls(
     ]
     samples: list[list[Arrays]] = [[] for _ in results]
     for seed in range(SAMPLES):
-        # What holds by fewer samples holds: the more there are, the wider the bound.
+        # A call that holds with few samples holds with more: each sample widens the bound.
         open_calls = [
             position
             for position, outcomes in enumerate(leaves)
@@ -104,7 +104,7 @@ def _judge_again(
     results: CallResults, leaves: dict[str, Outcome], samples: Sequence[Arrays], rounding: Rounding, is_last: bool
 ) -> dict[str, Outcome]:
     outcomes = {leaf: one for leaf, one in leaves.items() if one.status in (HOLDS, UNJUDGED)}
-    # The leaf that broke before the others, which need not be judged if it breaks again.
+    # The leaf that broke is judged first: if it breaks again, the others need not be judged.
     open_leaves = sorted((leaf for leaf in results.exact if leaf not in outcomes), key=lambda leaf: leaf not in leaves)
     exact = {leaf: results.exact[leaf] for leaf in open_leaves}
     values = Values(results.port, results.original, exact, samples)

@@ -1,4 +1,4 @@
-"""Batches and weights that make a training step decide otherwise over its gradients or its loss."""
+"""Finds batches and weights that turn decisions of a training step about its gradients or its loss."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from compare.prove.step_sides import StepSide
 from workloads._framework import WEIGHTS, Twin
 
 FACTORS = (*(2.0 ** (sign * exponent) for exponent in (1, 2, 3, 4, 6, 8, 10, 14, 20) for sign in (1, -1)), 0.0)
-"""What batches or weights are multiplied by, the most ordinary first."""
+"""The factors of batches or weights, the most ordinary first."""
 STEPS = 2
-"""Of a run whose batches are changed: what a large step leaves makes the next ones larger still."""
+"""Steps of a run with changed batches: after a large step the next ones are larger still."""
 
 Missing = tuple[int, bool]
-"""A decision, by position, that went one way alone, and whether that was to hold."""
+"""A decision, by position, that went one way alone, and whether it always held."""
 
 
 def runs_that_turn(
@@ -62,7 +62,7 @@ def _changes_that_turn(twin: Twin, side: StepSide, missing: Sequence[Missing]) -
     at_once = max(1, MOST_BYTES // max(of_one, 1))
     for start in range(0, len(changes), at_once):
         some = changes[start : start + at_once]
-        for change, call in zip(some, side.seen([_first_call(twin, side, change) for change in some]), strict=True):
+        for change, call in zip(some, side.observe([_first_call(twin, side, change) for change in some]), strict=True):
             for position, holds in missing:
                 is_turned = call.ways[position].failed if holds else call.ways[position].held
                 # A batch that is not finite shows only how the step treats such batches.
@@ -82,7 +82,7 @@ def _changes(twin: Twin) -> Iterator[Change]:
 
 
 def _first_call(twin: Twin, side: StepSide, change: Change) -> list[np.ndarray]:
-    """What the first step of a run is called with."""
+    """The arguments of the first step of a run."""
     twin = change.apply(twin)
     own = {name: array for name, array in twin.cases[twin.first_case].items() if name.startswith(WEIGHTS)}
     return arguments(side.program, twin, {**own, **{name: array[0] for name, array in twin.batches.items()}})

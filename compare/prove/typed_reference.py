@@ -1,4 +1,4 @@
-"""What a function in one type is held against: its float64 results, and int64 where TensorFlow refuses the type."""
+"""Finds the reference of a function in one type: float64 results, and int64 where TensorFlow refuses the type."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Doubles = dict[tuple[str, str, str], Arrays]
 
 @dataclass(frozen=True)
 class Reference:
-    """What the modes of one type are held against.
+    """The reference for the modes of one type.
 
     Attributes:
       evidence: the outputs of all modes and the float64 results.
@@ -46,7 +46,7 @@ class Reference:
 
 
 def collect_from(workers: WorkerSet, name: str, instance: Prepared) -> Collected:
-    """What a worker gave; nothing, and why, where it does not come up.
+    """The delivery of a worker; if it does not start, an empty one with the reason.
 
     Args:
       workers: have one of that name.
@@ -63,7 +63,7 @@ def collect_from(workers: WorkerSet, name: str, instance: Prepared) -> Collected
 def find_reference(
     workers: WorkerSet, instance: Prepared, dtype: str, tf: Collected, jax: Collected, port: str
 ) -> Reference:
-    """The evidence that both sides gave, and what it is held against.
+    """The evidence of both sides, with its reference.
 
     Args:
       workers: compute float64 results, and int64.
@@ -96,7 +96,7 @@ def _has_floats(arrays: Arrays) -> bool:
 
 
 def _eager(delivery: Collected) -> Doubles:
-    """What TensorFlow's eager mode gave; empty where it refuses."""
+    """The outputs of TensorFlow's eager mode; empty where it refuses."""
     return {key: arrays for key, arrays in delivery.outputs.items() if key[0] == TF_REFERENCE}
 
 
@@ -114,7 +114,7 @@ def _doubles(workers: WorkerSet, name: str, tf: Collected, instance: Prepared) -
     except SideError as error:
         missing = error.reason
     if not original and (FORWARD, FLOAT64) in tf.programs:
-        # The type itself is refused in every mode; the same function of the same numbers in float64 is not.
+        # Every mode refuses the type itself, but not the same function of the same numbers in float64.
         original = {(TF, FORWARD, case): arrays for (_, case), arrays in tf.doubles.items()}
         reason = "native"
     return original, reason, "" if original else missing or tf.not_double.get(FORWARD, "")

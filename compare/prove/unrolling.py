@@ -15,7 +15,7 @@ from workloads._spec import Arrays
 from workloads._trajectory import LOSS, kept_as
 
 SINGLE = "jit"
-"""The mode whose single steps every other one's loop is held against: what is compiled alike rounds alike."""
+"""The mode of the single steps that loops are compared with: programs that are compiled alike round alike."""
 
 
 def check(side: Side, instance: Prepared, delivery: Collected, reporter: Reporter) -> list[Failure]:

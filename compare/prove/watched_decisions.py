@@ -30,7 +30,7 @@ class WatchedDecisions:
     seen: list[Ways]
 
     def decides(self, cases: Sequence[Arrays]) -> list[list[Ways]]:
-        """By case and condition, which ways it goes."""
+        """By case and condition, the ways in which it comes out."""
         return self.watched.observe([arguments(self.of.program, self.twin, case) for case in cases])
 
     def adds(self, ways: Sequence[Ways]) -> bool:
@@ -43,11 +43,11 @@ class WatchedDecisions:
 
     @property
     def is_settled(self) -> bool:
-        """Whether each condition was seen to hold and to fail."""
+        """Whether each condition has both held and failed."""
         return all(map(all, self.seen))
 
     def find_one_sided(self) -> Iterator[tuple[int, Condition, bool]]:
-        """Decisions that came out one way alone, by position, and whether that way was to hold."""
+        """Decisions that came out one way alone, by position, and whether they always held."""
         for position, (condition, (has_held, has_failed)) in enumerate(
             zip(self.watched.conditions, self.seen, strict=True)
         ):

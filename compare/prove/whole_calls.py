@@ -1,4 +1,4 @@
-"""Both programs as XLA compiles them, beside their regions: fused, a piece may be computed otherwise than alone.
+"""Runs both programs whole, beside their regions: in a fusion a piece may be computed otherwise than alone.
 
 Where a maximum and what it is subtracted from are computed in two kernels, each rounds in its own way, and at 1e9 an
 exponential of "at most 0" overflows: `jax.nn.dot_product_attention` does so, though each of its regions holds.
@@ -20,7 +20,7 @@ from workloads._framework import Program, Twin
 from workloads._spec import Arrays
 
 GROSS = 2.0**-6
-"""Relative to the largest value of a leaf: what no call needs an explanation for."""
+"""Relative to the largest value of a leaf: smaller errors need no explanation."""
 
 
 @dataclass(frozen=True)
