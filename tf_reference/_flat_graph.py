@@ -6,6 +6,7 @@ stay functions, flat ones.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -80,6 +81,11 @@ class FlatGraph:
         for result, tensor in function.ret.items():
             flat.ret[result] = _follow(renamed, tensor)
         flat.control_ret.clear()
+        del flat.signature.control_output[:]
+        for node in flat.node_def:
+            if _is_stateful(node):
+                flat.signature.control_output.append(node.name)
+                flat.control_ret[node.name] = node.name
         self._open.pop()
         self._flat[name] = flat
         return flat
@@ -158,6 +164,26 @@ class _NamesInCall:
         node, _, place = tensor.partition(":")
         result, _, number = place.partition(":")
         return f"{self._call}/{node}:{self._starts.get(node, {}).get(result, 0) + int(number or 0)}"
+
+
+def with_own_functions(graph: Any) -> Any:
+    """A copy whose functions have names of their own: those of another file, or in another float type, may have theirs.
+
+    Args:
+      graph: a GraphDef.
+    """
+    own = type(graph)()
+    own.CopyFrom(graph)
+    digest = hashlib.sha256(graph.library.SerializeToString(deterministic=True)).hexdigest()[:12]
+    names = {function.signature.name: f"{function.signature.name}_{digest}" for function in own.library.function}
+    for function in own.library.function:
+        function.signature.name = names[function.signature.name]
+    for node in (*own.node, *(node for function in own.library.function for node in function.node_def)):
+        for value in node.attr.values():
+            kind = value.WhichOneof("value")
+            for called in [value.func] if kind == "func" else value.list.func if kind == "list" else ():
+                called.name = names.get(called.name, called.name)
+    return own
 
 
 def scope_of(name: str) -> list[str]:

@@ -346,7 +346,7 @@ def _effects(graph: Any, every: Sequence[Any], positions: Mapping[int, int]) -> 
     effects = []
     for operation in every:
         op_definition = definition(operation.type)
-        left_out = operation.type in ("NoOp", "Placeholder") or id(operation) in positions
+        left_out = operation.type in ("NoOp", "Placeholder", "ReadVariableOp") or id(operation) in positions
         if not op_definition or not op_definition.is_stateful or left_out:
             continue
         bodies = [body for _, body in callees(graph, operation)]

@@ -9,7 +9,6 @@ from typing import Any
 from tf_reference._graph_nodes import definition, dtype_name, find_needed, node_of, shape_of
 from workloads._framework import Unsupported
 
-DEFAULT = "serving_default"
 _OWN = ("__saved_model_init_op", "__saved_model_train_op")
 _PLACEHOLDERS = frozenset({"Placeholder", "PlaceholderV2", "PlaceholderWithDefault"})
 _NO_ENDS = frozenset({"NoOp", "Const", "Assert", "Assign", "AssignVariableOp", "VarHandleOp", "VariableV2", "SaveV2"})
@@ -49,22 +48,26 @@ class Entry:
     outputs: Mapping[str, Tensor]
 
 
-def of_signature(meta: Any, signature: str) -> Entry:
-    """The entry that a SavedModel has by this name; its default for "".
+def signatures(meta: Any) -> list[str]:
+    """The names of the signatures of a SavedModel.
 
     Args:
       meta: a MetaGraphDef.
-      signature: the name.
+    """
+    return [name for name, one in sorted(meta.signature_def.items()) if name not in _OWN and one.outputs]
+
+
+def of_signature(meta: Any, name: str) -> Entry:
+    """The entry that a signature is.
+
+    Args:
+      meta: a MetaGraphDef.
+      name: of the signature, which is there.
 
     Raises:
-      Unsupported: there is none, several are none of them the default, or it takes what is no tensor.
+      Unsupported: it takes or returns what is no tensor.
     """
-    by_name = {name: one for name, one in sorted(meta.signature_def.items()) if name not in _OWN and one.outputs}
-    name = signature or (DEFAULT if DEFAULT in by_name else next(iter(by_name)) if len(by_name) == 1 else "")
-    if name not in by_name:
-        sought = f"the signature {signature}" if signature else f"one signature, or {DEFAULT} among several"
-        raise Unsupported(f"expected {sought}, found {_list(list(by_name))}: name one by --signature")
-    chosen = by_name[name]
+    chosen = meta.signature_def[name]
     return Entry(name, _tensors(chosen.inputs, name), _tensors(chosen.outputs, name))
 
 
@@ -85,7 +88,7 @@ def of_ends(graph: Any, inputs: Sequence[str], outputs: Sequence[str], name: str
     ends = outputs or [
         node.name
         for node in graph.node
-        if node.name not in taken and node.op not in _NO_ENDS | _PLACEHOLDERS and _result_dtypes(node)
+        if node.name not in taken and node.op not in _NO_ENDS | _PLACEHOLDERS and result_dtypes(node)
     ]
     _check_names([*ends, *inputs], by_name)
     if not ends:
@@ -103,13 +106,13 @@ def _check_names(names: Sequence[str], by_name: Mapping[str, Any]) -> None:
     for name in names:
         if node_of(name) not in by_name:
             raise Unsupported(
-                f"expected a node {name[:100]} in the graph, found {_list([*by_name][-_MOST_NAMES:])}: name one of it"
+                f"expected a node {name[:100]} in the graph, found {list_names([*by_name][-_MOST_NAMES:])}: name one of it"
             )
 
 
 def _tensor_of(node: Any, tensor: str) -> Tensor:
     number = int(tensor.partition(":")[2] or 0) if tensor.partition(":")[2].isdecimal() or ":" not in tensor else -1
-    dtypes = _result_dtypes(node)
+    dtypes = result_dtypes(node)
     if not 0 <= number < len(dtypes):
         raise Unsupported(f"expected a tensor of the {len(dtypes)} of {node.name[:100]}, found {tensor[:100]}")
     shape = shape_of(node.attr["shape"].shape) if "shape" in node.attr else None
@@ -120,8 +123,12 @@ def _tensor_of(node: Any, tensor: str) -> Tensor:
     return Tensor(f"{node.name}:{number}", dtypes[number], shape)
 
 
-def _result_dtypes(node: Any) -> list[str]:
-    """The dtypes of a node's results, as its definition derives them."""
+def result_dtypes(node: Any) -> list[str]:
+    """The dtypes of a node's results, as its definition derives them.
+
+    Args:
+      node: a NodeDef.
+    """
     op_definition = definition(node.op)
     dtypes: list[str] = []
     for argument in op_definition.output_arg if op_definition else ():
@@ -146,8 +153,8 @@ def _tensors(infos: Mapping[str, Any], signature: str) -> dict[str, Tensor]:
     return tensors
 
 
-def _list(names: Sequence[str]) -> str:
-    """Names in a sentence."""
+def list_names(names: Sequence[str]) -> str:
+    """Names in a sentence, not all of many."""
     if not names:
         return "none"
     return ", ".join(name[:100] for name in names[:_MOST_NAMES]) + (", ..." if len(names) > _MOST_NAMES else "")

@@ -13,13 +13,14 @@ import numpy as np
 import tensorflow as tf
 from google.protobuf.message import DecodeError
 
-from tf_reference import _graph_entries, _saved_model, _saved_variables
+from tf_reference import _graph_entries, _saved_functions, _saved_model, _saved_variables
 from tf_reference._checkpoint_graph import DAMAGED
-from tf_reference._flat_graph import FlatGraph
-from tf_reference._graph_entries import Entry
-from tf_reference._graph_nodes import definition, find_needed, node_of
+from tf_reference._flat_graph import FlatGraph, with_own_functions
+from tf_reference._graph_entries import Entry, Tensor
+from tf_reference._graph_nodes import definition, find_needed, known_shape, node_of
 from tf_reference._keras_archive import bounded_memory
 from tf_reference._saved_variables import HANDLES, REFERENCES, Variable
+from tf_reference._text_parts import behind_texts
 from tf_reference._wider_floats import widen
 from workloads import _foreign
 from workloads._foreign import Unusable
@@ -29,6 +30,7 @@ from workloads._saved_graph import SavedGraph
 SCOPE = "saved"
 """That the nodes of the file stand in, which keeps their names apart from those of arguments."""
 
+DEFAULT = "serving_default"
 _MOST_BYTES = 64 << 30
 _NO_EFFECTS = frozenset({"NoOp", "Placeholder", "ReadVariableOp", "VarIsInitializedOp", *HANDLES, *REFERENCES})
 
@@ -41,16 +43,18 @@ class SavedFunction:
       entry: where the graph is entered and left.
       graph: the GraphDef of it, without calls.
       held: the variables that it reads.
+      remarks: on what of the file stays in TensorFlow's input pipeline.
     """
 
     entry: Entry
     graph: Any
     held: Sequence[Variable]
+    remarks: tuple[str, ...] = ()
 
     def wider(self) -> SavedFunction:
         """The same in float64."""
         held = [replace(one, array=one.array.astype(_wider(one.array.dtype))) for one in self.held]
-        return SavedFunction(self.entry, widen(self.graph), held)
+        return SavedFunction(self.entry, widen(self.graph), held, self.remarks)
 
     @cached_property
     def variables(self) -> Mapping[str, tf.Variable]:
@@ -72,7 +76,7 @@ class SavedFunction:
         inputs = (tensor.name for tensor in self.entry.inputs.values())
         replaced |= dict(zip(inputs, arguments, strict=True))
         names = [tensor.name for tensor in self.entry.outputs.values()]
-        body = _without(self.graph, {node_of(name) for name in replaced})
+        body = _without(with_own_functions(self.graph), {node_of(name) for name in replaced})
         inner = [name for name in dict.fromkeys(names) if name not in replaced]
         results = tf.graph_util.import_graph_def(body, _read_in(body, replaced), inner, name=SCOPE)
         by_name = replaced | dict(zip(inner, results, strict=True))
@@ -117,14 +121,33 @@ def read(saved: SavedGraph) -> SavedFunction:
         if not path.is_dir():
             graph = _frozen(path)
             entry = _graph_entries.of_ends(graph, saved.inputs, saved.outputs, path.stem)
-            return SavedFunction(*_part(graph, entry), ())
+            entry, graph, remarks = _part(graph, entry)
+            graph, held = _saved_variables.of_frozen(graph)
+            return SavedFunction(entry, graph, held, remarks)
         meta = _saved_model.read_graph(path)
-        if saved.outputs:
-            entry = _graph_entries.of_ends(meta.graph_def, saved.inputs, saved.outputs, path.name)
-        else:
-            entry = _graph_entries.of_signature(meta, saved.signature)
-        entry, graph = _part(meta.graph_def, entry)
-        return SavedFunction(entry, graph, _saved_variables.read(path, meta, graph))
+        entry, graph = _enter(meta, saved, path.name)
+        entry, graph, remarks = _part(graph, entry)
+        return SavedFunction(entry, graph, _saved_variables.read(path, meta, graph), remarks)
+
+
+def _enter(meta: Any, saved: SavedGraph, name: str) -> tuple[Entry, Any]:
+    """Where a SavedModel is entered, and the graph that this is in."""
+    if saved.outputs:
+        return _graph_entries.of_ends(meta.graph_def, saved.inputs, saved.outputs, name), meta.graph_def
+    signatures, methods = _graph_entries.signatures(meta), _saved_functions.methods(meta)
+    names = signatures or list(methods)
+    default = DEFAULT if DEFAULT in names else names[0] if len(names) == 1 else ""
+    chosen = saved.signature or default
+    if chosen in signatures:
+        return _graph_entries.of_signature(meta, chosen), meta.graph_def
+    if chosen in methods:
+        return _saved_functions.entry_of(meta, methods[chosen])
+    sought = f"the signature {chosen[:100]}" if chosen else f"one signature, or {DEFAULT} among several"
+    functions = [method for method in methods if method not in signatures]
+    also = f", and the functions {_graph_entries.list_names(functions)}" if functions else ""
+    raise Unsupported(
+        f"expected {sought}, found {_graph_entries.list_names(signatures)}{also}: name one by --signature"
+    )
 
 
 @contextmanager
@@ -154,7 +177,7 @@ def _frozen(path: Path) -> Any:
         ) from error
 
 
-def _part(graph: Any, entry: Entry) -> tuple[Entry, Any]:
+def _part(graph: Any, entry: Entry) -> tuple[Entry, Any, tuple[str, ...]]:
     """What of a graph the entry's outputs need, without calls; further what has an effect in a function called."""
     inputs = {node_of(tensor.name) for tensor in entry.inputs.values()}
     outputs = [tensor.name for tensor in entry.outputs.values()]
@@ -166,16 +189,30 @@ def _part(graph: Any, entry: Entry) -> tuple[Entry, Any]:
     del part.node[:]
     part.node.extend(find_needed((_cut(node, inputs) for node in graph.node), outputs))
     flat, names = FlatGraph(part).flatten(outputs)
+    renamed = [replace(tensor, name=name) for tensor, name in zip(entry.outputs.values(), names, strict=True)]
+    entry = replace(entry, outputs=dict(zip(entry.outputs, renamed, strict=True)))
+    entry, remarks = behind_texts(entry, flat)
+    entry = replace(entry, inputs={key: _with_shape(tensor, flat) for key, tensor in entry.inputs.items()})
+    starts = {node_of(tensor.name) for tensor in entry.inputs.values()}
     before = {node.name for node in part.node}
     effects = [node.name for node in flat.node if node.name not in before and _has_effect(node)]
-    nodes = list(find_needed(flat.node, [*names, *effects]))
+    nodes = list(find_needed([_cut(node, starts) for node in flat.node], [*names, *effects]))
     del flat.node[:]
     flat.node.extend(nodes)
-    renamed = {
-        key: replace(tensor, name=name)
-        for (key, tensor), name in zip(entry.outputs.items(), names, strict=True)
-    }  # fmt: skip
-    return replace(entry, outputs=renamed), flat
+    return entry, flat, remarks
+
+
+def _with_shape(tensor: Tensor, graph: Any) -> Tensor:
+    """A tensor with the shape that TensorFlow infers, where the file says none."""
+    if tensor.shape is not None:
+        return tensor
+    with tf.Graph().as_default() as whole:
+        tf.graph_util.import_graph_def(graph, name="")
+    producer = whole.get_tensor_by_name(tensor.name).op
+    # A table that was read from a file does not say that it gives a value for each key.
+    likely = producer.inputs[1] if producer.type.startswith("LookupTableFind") else producer.outputs[0]
+    number = int(tensor.name.rpartition(":")[2])
+    return replace(tensor, shape=known_shape((likely if number == 0 else producer.outputs[number]).shape))
 
 
 def _cut(node: Any, inputs: set[str]) -> Any:

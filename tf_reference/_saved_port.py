@@ -5,13 +5,13 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from safetensors import SafetensorError
-from safetensors.numpy import load
+from safetensors import SafetensorError, safe_open
 
 from tf_reference import _saved_function
 from tf_reference._flat_graph import scope_of
@@ -53,7 +53,7 @@ def read(saved: SavedGraph, inputs: Sequence[Spec]) -> tuple[FunctionGraph, Arra
     values = {
         f"{VALUE}{name}": variable.numpy() for name, variable in variable_names(concrete.graph).items()
     }  # fmt: skip
-    return graph, {**arrays, **values}
+    return replace(graph, remarks=function.remarks), {**arrays, **values}
 
 
 def saved_graph_port(saved: SavedGraph, inputs: Sequence[Spec], dtype: str, carried: Path | None) -> Model:
@@ -99,6 +99,11 @@ def _specs(function: SavedFunction, inputs: Sequence[Spec]) -> list[Spec]:
     specs: list[Spec] = []
     for key, tensor in function.entry.inputs.items():
         shape, dtype = next((given.pop(name) for name in (key, plain(key)) if name in given), (tensor.shape, tensor.dtype))
+        if dtype in ("string", "resource", "variant"):
+            raise Unsupported(
+                f"expected numbers as inputs, found {key[:100]} of the type {dtype}, and numbers that are made of it and of "
+                "weights: name outputs that do without it by --output"
+            )
         if dtype != tensor.dtype:
             raise Unsupported(f"expected {key[:100]} of {tensor.dtype}, found {dtype}: give --input of this type")
         if shape is None:
@@ -124,8 +129,10 @@ def plain(key: str) -> str:
 def _check_carried(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
     """Raise Unsupported unless a file has these arrays, bit by bit."""
     try:
-        carried = load(_foreign.read(path, _MOST_BYTES))
-    except (Unusable, SafetensorError) as error:
+        _foreign.check(path, _MOST_BYTES)
+        with safe_open(path, "numpy") as file:
+            carried = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - no mapping
+    except (Unusable, OSError, SafetensorError) as error:
         raise Unsupported(f"expected the weights of the graph in {path}, found {error}: write the port again") from error
     for name in sorted(arrays.keys() | carried.keys()):
         here, there = arrays.get(name), carried.get(name)
@@ -147,14 +154,13 @@ class _Scopes:
     """
 
     def __init__(self, variables: Sequence[str]) -> None:
-        scopes = (name.split("/")[:-1] for name in variables)
-        self._layers = {tuple(_bare(scope)[:depth]) for scope in scopes for depth in range(1, len(scope) + 1)}
+        self._layers = {tuple(_bare(name.split("/")[:-1])) for name in variables}
 
     def place_of(self, operation: Any) -> Origin:
         """The scope of a node, and the name that it gives to what leaves it."""
         scopes = scope_of(operation.name.removeprefix(f"{_saved_function.SCOPE}/"))[:-1]
         depth = max((d for d in range(len(scopes) + 1) if tuple(_bare(scopes[:d])) in self._layers), default=len(scopes))
-        scopes = scopes[: depth or len(scopes)]
+        scopes = scopes[:depth] or scopes
         names = [word for word in (_word(scope) for scope in scopes) if word]
         return "/".join(scopes), tuple(names[-1:])
 

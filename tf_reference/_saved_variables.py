@@ -15,6 +15,7 @@ from tf_reference import _private, _saved_weights
 from tf_reference._checkpoint_graph import CheckpointGraph
 from tf_reference._flat_graph import FlatGraph
 from tf_reference._graph_nodes import find_needed, node_of
+from tf_reference._saved_functions import OBJECT
 from workloads._foreign import Unusable
 
 HANDLES, REFERENCES = frozenset({"VarHandleOp"}), frozenset({"VariableV2", "Variable"})
@@ -76,6 +77,8 @@ def read(folder: Path, meta: Any, graph: Any) -> list[Variable]:
     variables, names_taken = [], set[str]()
     for node in nodes:
         origin = origins.get(node.name, Origin(node.name))
+        if OBJECT in node.attr:
+            origin = _of_object(checkpoint, node.attr[OBJECT].i)
         # A copy that saving made has the name of what it is a copy of, and a number.
         name = names.get(origin.key) or node.attr["shared_name"].s.decode("utf-8", "replace") or node.name
         while name in names_taken:
@@ -85,6 +88,45 @@ def read(folder: Path, meta: Any, graph: Any) -> list[Variable]:
         array = _array(checkpoint, origin, node)
         variables.append(Variable(node.name, name, array, trained is None or name in trained or node.name in trained))
     return variables
+
+
+def of_frozen(graph: Any) -> tuple[Any, list[Variable]]:
+    """A frozen graph with variables again where it has constants that were some, and these.
+
+    Args:
+      graph: a GraphDef.
+    """
+    thawed = type(graph)()
+    thawed.CopyFrom(graph)
+    constants = {node.name: node for node in thawed.node if node.op == "Const"}
+    read = {node_of(node.input[0]): node.name for node in thawed.node if _reads(node) and node.input}
+    variables = []
+    for name, reader in read.items():
+        dtype = tf.dtypes.as_dtype(constants[name].attr["dtype"].type) if name in constants else tf.string
+        if dtype == tf.string:
+            continue
+        array = tf.make_ndarray(constants[name].attr["value"].tensor)
+        constants[name].op = "VariableV2"
+        short = reader if reader.endswith(_READS[1]) else name
+        variables.append(Variable(name, short.removesuffix(_READS[1]).removesuffix("/resource"), array, True))
+    return thawed, variables
+
+
+_READS = ("/read", "/ReadVariableOp")
+
+
+def _reads(node: Any) -> bool:
+    """Whether freezing made this node of what read a variable."""
+    return node.op == "Identity" and node.name.endswith(_READS)
+
+
+def _of_object(checkpoint: CheckpointGraph, number: int) -> Origin:
+    """What an object restores: a SavedModel numbers its objects as its checkpoint does."""
+    nodes = checkpoint.proto.nodes
+    attributes = nodes[number].attributes if number < len(nodes) else ()
+    if not attributes:
+        raise Unusable(f"none of the object {number}")
+    return Origin(attributes[0].checkpoint_key)
 
 
 def _array(checkpoint: CheckpointGraph, origin: Origin, node: Any) -> np.ndarray:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 from tf_reference._graph_nodes import dtype_name
 
 _WIDER = {"float32": tf.float64, "float16": tf.float64, "bfloat16": tf.float64, "complex64": tf.complex128}
+
+_MOST_WRITTEN = 64
+"""Elements of an array that somebody wrote: a larger one was computed."""
 
 
 def widen(graph: Any) -> Any:
@@ -43,5 +47,12 @@ def _widen_value(value: Any) -> None:
                 value.list.type[place] = widen_type(number)
         case "tensor" if widen_type(value.tensor.dtype) != value.tensor.dtype:
             dtype = tf.dtypes.as_dtype(widen_type(value.tensor.dtype))
-            array = tf.make_ndarray(value.tensor).astype(dtype.as_numpy_dtype)
-            value.tensor.CopyFrom(tf.make_tensor_proto(array, dtype))
+            value.tensor.CopyFrom(tf.make_tensor_proto(_widen_array(tf.make_ndarray(value.tensor)), dtype))
+
+
+def _widen_array(array: np.ndarray) -> np.ndarray:
+    """Numbers as whoever wrote the graph wrote them: 0.001 was meant where a float32 holds 0.0010000000474974513."""
+    kind = tf.dtypes.as_dtype(array.dtype)
+    if kind.is_complex or array.size > _MOST_WRITTEN:
+        return array.astype(np.complex128 if kind.is_complex else np.float64)
+    return np.array([float(str(number)) for number in array.ravel()], np.float64).reshape(array.shape)

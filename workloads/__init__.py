@@ -11,12 +11,13 @@ if TYPE_CHECKING:
     from workloads._spec import Deviation as Deviation
     from workloads._spec import Training as Training
     from workloads._spec import Workload as Workload
+    from workloads._written_port import carried_weight as carried_weight
     from workloads._written_port import drawn_examples as drawn_examples
     from workloads._written_port import drawn_weights as drawn_weights
 
 _HOMES = {
     **dict.fromkeys(("ArraySpec", "Cost", "Deviation", "Training", "Workload"), "workloads._spec"),
-    **dict.fromkeys(("drawn_examples", "drawn_weights"), "workloads._written_port"),
+    **dict.fromkeys(("carried_weight", "drawn_examples", "drawn_weights"), "workloads._written_port"),
 }
 
 

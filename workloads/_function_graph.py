@@ -142,6 +142,7 @@ class FunctionGraph:
       returned: a nest of `{"tensor": NUMBER}`, by output, in `{"tuple": [...]}`, lists and `{"dict": [[k, v], ...]}`.
       bodies: the function itself is the first.
       followed: "" where it was traced in a second float type, else why it could not be.
+      remarks: on what stays in TensorFlow's input pipeline.
     """
 
     name: str
@@ -150,3 +151,4 @@ class FunctionGraph:
     returned: Plain
     bodies: tuple[Body, ...]
     followed: str = ""
+    remarks: tuple[str, ...] = ()

@@ -60,6 +60,23 @@ def _carry(weight: Mapping[str, Any], receipt: Path) -> np.ndarray:
     return array.astype(weight["dtype"])
 
 
+def carried_weight(path: Path, name: str) -> np.ndarray:
+    """A weight that is judged as it was carried: another number would choose other rows and branches.
+
+    Args:
+      path: a .safetensors file.
+      name: of the weight.
+
+    Raises:
+      WeightsError: the file is not there, or has none of that name.
+    """
+    try:
+        with safe_open(path, "numpy") as file:
+            return file.get_tensor(name)
+    except (OSError, SafetensorError) as error:
+        raise WeightsError(f"expected {name} in {path.name}, found none ({error}): write the port again") from error
+
+
 def left_weights(receipt: Path) -> frozenset[str]:
     """The keys of the weights that a receipt of `jaxport weights` says are computed with nowhere.
 

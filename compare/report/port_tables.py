@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from compare.porting.functions.function_ports import FunctionPort
 from compare.porting.functions.function_source import MODULE
+from compare.porting.identifiers import comment_text
 from compare.porting.uncalled_layers import UNCALLED
 from compare.porting.writing_ports import Port
 from compare.report import terminal
@@ -36,5 +37,7 @@ def print_usage(port: Port) -> None:
 def print_function(port: FunctionPort) -> None:
     """Print what was written of a function, a line each."""
     terminal.say(f"{port.folder}: {port.written.name} in {MODULE}, {port.coverage}")
+    for remark in port.written.remarks:
+        terminal.say(f"note: {comment_text(remark)}")
     for place in port.written.unwritten:
         terminal.say(f"to be written: {place.told}")

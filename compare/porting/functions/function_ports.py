@@ -156,15 +156,14 @@ def texts(
 
 def _port(function: WrittenFunction, specs: Mapping[str, ArraySpec[int | str]], original: str, builds: bool) -> str:
     inputs = " ".join(f"{name!r}: {_spec(spec)}," for name, spec in specs.items())
-    weights = " ".join(
-        f"{name!r}: ArraySpec({weight.result.shape!r}, {weight.result.dtype!r}{_spec_text(weight)}),"
-        for name, weight in function.weights.items()
-    )
+    weights = " ".join(f"{name!r}: {_weight(function, name)}," for name in function.weights)
     tf = f"{BUILDS['tf']}:build" if builds else original
     jax = f"{BUILDS['jax']}:build" if builds else f"{MODULE}:{function.name}"
     return f'''"""{function.name}: what both sides compute. Judge it with `jaxport run port.py`."""
 
-from workloads import ArraySpec, Workload
+from pathlib import Path
+
+from workloads import ArraySpec, Workload, carried_weight
 
 port = Workload(
     name={function.name!r},
@@ -176,6 +175,14 @@ port = Workload(
     builds={builds},
 )
 '''
+
+
+def _weight(function: WrittenFunction, name: str) -> str:
+    """What a weight is judged with: numbers that are drawn, or what was carried of what is no float."""
+    weight = function.weights[name]
+    if name in function.values and np.dtype(weight.result.dtype).kind in "iub":
+        return f"carried_weight(Path(__file__).parent / {WEIGHTS_FILE!r}, {name!r})"
+    return f"ArraySpec({weight.result.shape!r}, {weight.result.dtype!r}{_spec_text(weight)})"
 
 
 def _spec_text(weight: Captured) -> str:

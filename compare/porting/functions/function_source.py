@@ -22,6 +22,8 @@ from workloads._spec import Arrays
 
 MODULE, CONSTANTS = "function_jax.py", "constants.safetensors"
 WEIGHTS = "weights"
+_NAMES_OF_FILE = (WEIGHTS, "CONSTANTS", "Path", "load_file", "load_weights", "safetensors", "traverse_util")
+"""Names that a written module has for something of its own."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,7 @@ class WrittenFunction:
       weights: the variables that it takes, by their names.
       values: what they hold, where the port carries that.
       inputs: what it takes, by the names of its parameters.
+      remarks: on what stays in TensorFlow's input pipeline.
     """
 
     name: str
@@ -49,6 +52,7 @@ class WrittenFunction:
     weights: Mapping[str, Captured]
     values: Arrays
     inputs: Mapping[str, Result]
+    remarks: Sequence[str] = ()
 
 
 def function_source(graph: FunctionGraph, arrays: Arrays) -> WrittenFunction:
@@ -61,6 +65,8 @@ def function_source(graph: FunctionGraph, arrays: Arrays) -> WrittenFunction:
     module = Module(graph, arrays)
     body = graph.bodies[0]
     names, tokens, inputs, parameters = Names(), dict[str, str](), list[Value](), list[str]()
+    for name in _NAMES_OF_FILE:
+        names.of(name)
     for name, index in zip(graph.inputs, body.inputs, strict=False):
         result, token = body.nodes[index].results[0], module.token()
         tokens[token] = names.of(identifier(name, "x"))
@@ -76,7 +82,8 @@ def function_source(graph: FunctionGraph, arrays: Arrays) -> WrittenFunction:
     results = writer.write()
     result = _result_text(graph.returned, [writer.array(value) for value in results])
     name = identifier(graph.name, "function")
-    names_reserved = [name, *(place.name for place in module.unwritten)]
+    name = f"{name}_" if name in _NAMES_OF_FILE else name
+    names_reserved = [name, *_NAMES_OF_FILE, *(place.name for place in module.unwritten)]
     lines = render(writer.statements, result, tokens, names_reserved, list(tokens))
     effects = [
         f"# {comment_text(effect.type)} is left out: {comment_text(short(effect.line))}"
@@ -102,7 +109,8 @@ def function_source(graph: FunctionGraph, arrays: Arrays) -> WrittenFunction:
     values = {name: arrays[f"{VALUE}{name}"] for name in weights if f"{VALUE}{name}" in arrays}
     text = "\n".join([
         f'"""{name}, in jax.numpy."""\n',
-        _IMPORTS.replace("import jaxport", f"{_UNFLATTEN}import jaxport") if values else _IMPORTS,
+        *([_LOADING_IMPORTS] if values else []),
+        _IMPORTS,
         *([LOADED] if module.constants else []),
         *(_place(place) for place in module.unwritten),
         *([_LOADING] if values else []),
@@ -114,11 +122,12 @@ def function_source(graph: FunctionGraph, arrays: Arrays) -> WrittenFunction:
         parameter: body.nodes[index].results[0] for parameter, index in zip(parameters, body.inputs, strict=False)
     }
     return WrittenFunction(
-        name, text, module.constants, module.unwritten, module.written, module.left, weights, values, taken
-    )
+        name, text, module.constants, module.unwritten, module.written, module.left, weights, values, taken,
+        graph.remarks,
+    )  # fmt: skip
 
 
-_UNFLATTEN = "from flax import traverse_util\n"
+_LOADING_IMPORTS = "import safetensors.flax\nfrom flax import traverse_util"
 _IMPORTS = """from pathlib import Path
 from typing import Any
 
@@ -135,7 +144,7 @@ WEIGHTS_FILE = "weights.safetensors"
 _LOADING = f'''
 def load_weights(path: Path = Path(__file__).parent / "{WEIGHTS_FILE}") -> Any:
     """What the variables hold: arrays in a dict for each scope."""
-    return traverse_util.unflatten_dict(load_file(path), sep="/")
+    return traverse_util.unflatten_dict(safetensors.flax.load_file(path), sep="/")
 
 '''
 

@@ -157,6 +157,10 @@ def _exactly(number: float) -> str:
     return repr(float(str(np.float32(number))))
 
 
+def _without_gradient(text: str) -> str:
+    return text if text.startswith("(jax.lax.stop_gradient(weights[") else f"jax.lax.stop_gradient({text})"
+
+
 def _batch_norm(call: Call) -> list[str]:
     """Its result, and means and variances; what it keeps for its gradient has no place here."""
     _batched_channels(call)
@@ -168,7 +172,7 @@ def _batch_norm(call: Call) -> list[str]:
         statistics = _training_statistics(call, x, mean, variance)
     else:
         # TensorFlow gives them no gradient.
-        statistics = [f"jax.lax.stop_gradient({call.array(index)})" for index in (3, 4)]
+        statistics = [_without_gradient(call.array(index)) for index in (3, 4)]
         mean, variance = statistics
     return [
         f"({x} - {mean}) * (jax.lax.rsqrt({variance} + {epsilon}) * {scale}) + {offset}",

@@ -1,0 +1,102 @@
+"""What of a saved graph works on texts, tables and files: it stays in TensorFlow, and a port starts behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from tf_reference._flat_graph import scope_of
+from tf_reference._graph_entries import Entry, Tensor, result_dtypes
+from tf_reference._graph_nodes import find_needed, node_of
+
+_NO_ARRAYS = ("string", "resource", "variant")
+_OF_VARIABLES = frozenset({"VarHandleOp", "VariableV2", "Variable"})
+_STARTS = frozenset({"Const", "Placeholder"})
+
+
+def behind_texts(entry: Entry, graph: Any) -> tuple[Entry, tuple[str, ...]]:
+    """The entry with the numbers that texts are turned into in the place of the texts, and a remark on each.
+
+    What is computed from variables, such as the text of a predicted class, is not cut off.
+
+    Args:
+      entry: of the graph.
+      graph: a GraphDef without calls.
+    """
+    by_name = {node.name: node for node in graph.node}
+    texts = _text_nodes(by_name)
+    trained = _behind_variables(by_name)
+    ends = [tensor.name for tensor in entry.outputs.values()]
+    taken = [(tensor, node.name) for node in graph.node for tensor in node.input] + [(end, "") for end in ends]
+    starts: dict[str, Tensor] = {}
+    remarks: list[str] = []
+    for tensor, reader in taken:
+        name = node_of(tensor)
+        if tensor.startswith("^") or name not in texts - trained or reader in texts or by_name[name].op in _STARTS:
+            continue
+        full = f"{name}:{tensor.partition(':')[2] or 0}"
+        dtype = result_dtypes(by_name[name])[int(full.rpartition(":")[2])]
+        if dtype not in _NO_ARRAYS and full not in {start.name for start in starts.values()}:
+            key = _key(by_name[name], {*starts, *entry.inputs})
+            starts[key] = Tensor(full, dtype, None)
+            remarks.append(_remark(key, by_name[name], entry, graph))
+    cut_names = {node_of(start.name) for start in starts.values()}
+    rest = find_needed((node for node in graph.node if node.name not in cut_names), ends)
+    needed = {node.name for node in rest}
+    inputs = {key: tensor for key, tensor in entry.inputs.items() if not starts or node_of(tensor.name) in needed}
+    return replace(entry, inputs={**inputs, **starts}), tuple(remarks)
+
+
+def _text_nodes(by_name: Mapping[str, Any]) -> set[str]:
+    """The nodes that take or give texts, tables or files, and lists of these."""
+    texts: set[str] = set()
+    before = -1
+    while len(texts) > before:
+        before = len(texts)
+        for name, node in by_name.items():
+            if name not in texts and (_gives_text(node) or any(_is_text(tensor, by_name, texts) for tensor in node.input)):
+                texts.add(name)
+    return texts
+
+
+def _gives_text(node: Any) -> bool:
+    dtypes = result_dtypes(node)
+    return "string" in dtypes or ("resource" in dtypes and node.op not in _OF_VARIABLES and node.op != "Placeholder")
+
+
+def _is_text(tensor: str, by_name: Mapping[str, Any], texts: Iterable[str]) -> bool:
+    name, _, number = tensor.partition(":")
+    if tensor.startswith("^") or name not in texts:
+        return False
+    dtypes = result_dtypes(by_name[name])
+    place = int(number or 0)
+    return place < len(dtypes) and dtypes[place] in _NO_ARRAYS
+
+
+def _behind_variables(by_name: Mapping[str, Any]) -> set[str]:
+    """The nodes that depend on a variable."""
+    trained = {name for name, node in by_name.items() if node.op in _OF_VARIABLES}
+    before = -1
+    while len(trained) > before:
+        before = len(trained)
+        trained |= {name for name, node in by_name.items() if any(node_of(tensor) in trained for tensor in node.input)}
+    return trained
+
+
+def _key(node: Any, taken: set[str]) -> str:
+    """A name for what a node makes: the scope that it stands in, else what it does."""
+    scopes = scope_of(node.name)
+    key = base = scopes[-2] if len(scopes) > 1 else scopes[-1] if scopes else node.op
+    number = 1
+    while key in taken:
+        number += 1
+        key = f"{base}_{number}"
+    return key
+
+
+def _remark(key: str, node: Any, entry: Entry, graph: Any) -> str:
+    before = {one.name for one in find_needed(graph.node, [node.name])}
+    sources = [name for name, tensor in entry.inputs.items() if node_of(tensor.name) in before]
+    of = f" of {', '.join(sources)}" if sources else ""
+    return f"{node.op} stays in TensorFlow's input pipeline: the port takes as {key} what it makes{of}"
