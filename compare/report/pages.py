@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import ClassVar, Literal
@@ -199,6 +199,11 @@ class Page:
     origin: Sequence[str] = ()
     sections: Sequence[Section] = ()
     notes: Sequence[str] = ()
+
+
+def list_lines(places: Mapping[tuple[str, str], int]) -> tuple[SourceLine, ...]:
+    """Lines of source by FILE:LINE and text, each with its count."""
+    return tuple(SourceLine(source, line, count) for (source, line), count in places.items())
 
 
 def columns(*titles: str, kind: str = "") -> tuple[Column, ...]:
