@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import ClassVar, Literal
@@ -37,6 +37,7 @@ class Cell:
       text: everywhere; in place of it, a page lists `sources`.
       tone: its colour.
       note: beside it where there is room, on a page.
+      link: the page of it.
       bar: the width of a bar beside it, as CSS has it: "12.5%".
       sources: lines that it stands for.
       names: what it counts.
@@ -45,6 +46,7 @@ class Cell:
     text: str
     tone: Tone = ""
     note: str = ""
+    link: str = ""
     bar: str = ""
     sources: Sequence[SourceLine] = ()
     names: Sequence[str] = ()
@@ -191,6 +193,7 @@ class Page:
       origin: on what a page says that it was measured.
       sections: from the top down.
       notes: how it is to be read.
+      links: titles and addresses of pages beside it.
     """
 
     command: str
@@ -199,6 +202,12 @@ class Page:
     origin: Sequence[str] = ()
     sections: Sequence[Section] = ()
     notes: Sequence[str] = ()
+    links: Sequence[tuple[str, str]] = ()
+
+
+def list_lines(places: Mapping[tuple[str, str], int]) -> tuple[SourceLine, ...]:
+    """Lines of source by FILE:LINE and text, each with its count."""
+    return tuple(SourceLine(source, line, count) for (source, line), count in places.items())
 
 
 def columns(*titles: str, kind: str = "") -> tuple[Column, ...]:
