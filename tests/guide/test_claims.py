@@ -48,6 +48,10 @@ def claim(sentence: str = SENTENCE, **source: Any) -> Claim:
 MEASURED: dict[str, Any] = {"record": "S19.json", "figure": "a call", "says": "0.15", "scale": 1000}
 
 
+def measured(**change: Any) -> dict[str, Any]:
+    return MEASURED | change
+
+
 @pytest.mark.parametrize(
     "source",
     [
@@ -69,11 +73,11 @@ def test_a_source_that_is_there_is_found(root: Path, source: dict[str, Any]) -> 
 @pytest.mark.parametrize(
     ("planted", "said"),
     [
-        (claim("A cached call takes 4.71 ms.", **MEASURED | {"says": ""}), "the page has no such sentence"),
-        (claim(**MEASURED | {"scale": 1e6}), "the sentence says 0.15, the record 149"),
-        (claim(**MEASURED | {"says": "0.16"}), "the sentence does not say 0.16"),
-        (claim(**MEASURED | {"figure": "lost"}), "S19.json has no lost"),
-        (claim(**MEASURED | {"record": "S99.json"}), "no record S99.json"),
+        (claim("A cached call takes 4.71 ms.", **measured(says="")), "the page has no such sentence"),
+        (claim(**measured(scale=1e6)), "the sentence says 0.15, the record 149"),
+        (claim(**measured(says="0.16")), "the sentence does not say 0.16"),
+        (claim(**measured(figure="lost")), "S19.json has no lost"),
+        (claim(**measured(record="S99.json")), "no record S99.json"),
         (claim(test="test_calls.py::test_another"), "no test test_calls.py::test_another"),
         (claim(test="test_absent.py::test_a_call"), "no test test_absent.py::test_a_call"),
         (claim(executed="1 + 1 3"), "no block of the page"),
