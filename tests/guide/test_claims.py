@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import statistics
 from pathlib import Path
 from typing import Any
 
@@ -108,3 +110,12 @@ def test_a_sentence_that_was_changed_is_found_in_the_pages_too() -> None:
 def test_measurements_are_told_from_other_sentences() -> None:
     text = "A call takes 3 ms. It is JAX.\n\n- Of 128 rows.\n\n| a | 40 % |\n| b | none |\n\n```\n5 ms\n```\n\n`5 ms`"
     assert list(measured_sentences(text)) == ["A call takes 3 ms.", "| a | 40 % |"]
+
+
+def test_the_mean_of_the_zoo_is_that_of_its_page() -> None:
+    page = (ROOT / "docs/results/zoo-xeon.md").read_text()
+    verdicts = page.partition("## Ahead")[2].partition("\n## Machine")[0].partition("\n## conv_mnist")[0]
+    unchanged = re.findall(r"^- \*\*\w+\*\*: (?:.*?slower than [\w/]+, )?([\d.]+)x", verdicts, re.MULTILINE)
+    assert len(unchanged) == 8
+    mean = statistics.geometric_mean(float(ratio) for ratio in unchanged)
+    assert f"of all eight unchanged it is {mean:.2f}x." in (ROOT / "docs/zoo.md").read_text()
