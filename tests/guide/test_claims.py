@@ -31,6 +31,10 @@ def test_a_sentence_with_a_measurement_has_a_source(page: str) -> None:
     ] == []
 
 
+def test_every_page_of_the_guide_has_claims() -> None:
+    assert set(PAGES) <= {claim.page for claim in CLAIMS} and len(CLAIMS) > 150
+
+
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     (tmp_path / "docs/guide").mkdir(parents=True)
