@@ -31,7 +31,7 @@ from compare.record.envelope import SCHEMA
 from compare.record.vocabulary import FAIL, NOT_JUDGED, PASS
 from compare.report import cluster_rows, terminal
 from compare.report.cluster_pages import write_clusters
-from compare.report.cluster_tables import print_clustering, print_comparison
+from compare.report.page_console import print_page
 from workloads._declared import AnyWorkload
 from workloads._spec import Workload
 from workloads.limits._limit import WITHIN, limits
@@ -112,23 +112,14 @@ def main(options: argparse.Namespace) -> Conclusion | None:
     graphs = [clustering.graph for clustering in clusterings if clustering.graph]
     differing = changes(graphs[0], graphs[1]) if len(graphs) == 2 == len(clusterings) else None
     record = Clusterings(schema=SCHEMA, clusterings=tuple(clusterings), changes=differing, time=time)
-    paths = write_clusters(record, out)
+    page, paths = write_clusters(record, out)
     write_json(out / "clusters.json", to_json(record))
     if options.json:
         terminal.print_json(to_json(record))
     else:
-        _print(record)
+        print_page(page, terminal.console())
         terminal.say(*paths)
     return None if options.expect is None else conclude(clusterings[-1], options.expect)
-
-
-def _print(record: Clusterings) -> None:
-    console = terminal.console()
-    for clustering in record.clusterings:
-        print_clustering(clustering, console)
-    if record.changes is not None:
-        before, after = record.clusterings
-        print_comparison(before, after, record.changes, record.time, console)
 
 
 def _prepare(workload: AnyWorkload, options: argparse.Namespace, scratch: Path) -> Prepared:

@@ -14,8 +14,7 @@ from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.dumps import summary
 from compare.plain_json import to_json, write_json
 from compare.report import terminal
-from compare.report.dump_files import print_files
-from compare.report.dump_pages import print_modules, write_pages
+from compare.report.dump_pages import print_files, print_modules, write_pages
 
 DEFAULT_OUT = Path("jaxport-dump")
 

@@ -24,7 +24,7 @@ from compare.record.grappler_part import Optimization
 from compare.record.vocabulary import FAIL, NOT_JUDGED, PASS
 from compare.report import grappler_rows, terminal
 from compare.report.grappler_pages import write_optimization
-from compare.report.grappler_tables import print_optimization
+from compare.report.page_console import print_page
 from compare.sides.sources import check_interpreter
 from workloads._modes import TF
 
@@ -87,12 +87,12 @@ def main(options: argparse.Namespace) -> Conclusion | None:
         pythons = {TF: options.tf_python}
         request = Asked(instance, options.target, options.main_pass, False, pythons, options.timeout)
         optimization = optimize(request, scratch, progress)
-    paths = write_optimization(optimization, out)
+    page, paths = write_optimization(optimization, out)
     write_json(out / "grappler.json", to_json(optimization))
     if options.json:
         terminal.print_json(to_json(optimization))
     else:
-        print_optimization(optimization, terminal.console())
+        print_page(page, terminal.console())
         terminal.say(*paths)
     return conclude(optimization) if options.expect_bit_equal else None
 

@@ -18,7 +18,7 @@ from compare.record.clustering_part import Launched
 from compare.record.vocabulary import FAIL, PASS
 from compare.report import terminal
 from compare.report.cluster_pages import write_launch
-from compare.report.cluster_tables import print_launch
+from compare.report.page_console import print_page
 
 DEFAULT_OUT = Path("jaxport-launch")
 
@@ -78,12 +78,12 @@ def main(options: argparse.Namespace) -> Conclusion:
         )
     record = launching.run(Launch(options.command_line, out, options.auto_jit, options.profile))
     plain = to_json(record)
-    paths = write_launch(record, out)
+    page, paths = write_launch(record, out, options.auto_jit)
     write_json(out / "launch.json", plain)
     if options.json:
         terminal.print_json(plain)
     else:
-        print_launch(record, terminal.console(), options.auto_jit)
+        print_page(page, terminal.console())
         terminal.say(*paths)
     return conclude(record)
 

@@ -19,9 +19,8 @@ from compare.profiles.programs import read_dump
 from compare.profiles.reading import read_profile
 from compare.record.profile_part import ReadProfile
 from compare.record.vocabulary import FAIL, PASS
-from compare.report import numbers, profile_rows, terminal
-from compare.report.profile_pages import write_profile
-from compare.report.profile_tables import print_line, print_profile
+from compare.report import numbers, page_html, profile_page, terminal
+from compare.report.page_console import print_page, print_section
 
 DEFAULT_OUT = Path("jaxport-profile")
 
@@ -79,23 +78,24 @@ def main(options: argparse.Namespace) -> Conclusion | None:
         raise RequestError(str(error)) from error
     profile = read_profile(find(options.path), further)
     out = writable_folder(options.out)
-    page = write_profile(profile, options.path.resolve().name, out)
+    page = profile_page.page(profile, options.path.resolve().name, options.rows)
+    path = page_html.write_page(page, out / "profile.html")
     write_json(out / "profile.json", to_json(profile))
     if options.json:
         terminal.print_json(profile)
         return conclude(profile, options.line) if options.line else None
     console = terminal.console()
     if options.line:
-        print_line(profile, options.line, console)
+        print_section(profile_page.of_one_line(profile, options.line), console)
     else:
-        print_profile(profile, options.rows, console)
-    terminal.say(page)
+        print_page(page, console)
+    terminal.say(path)
     return conclude(profile, options.line) if options.line else None
 
 
 def conclude(profile: ReadProfile, line: str) -> Conclusion:
     """Whether a kernel comes from a source line."""
-    kernels = profile_rows.of_line(profile, line)
+    kernels = profile_page.of_line(profile, line)
     if not kernels:
         return Conclusion(FAIL, f"no kernel comes from {line}")
     return Conclusion(PASS, f"{numbers.count_of(len(kernels), 'kernel')} from the line that was asked for")

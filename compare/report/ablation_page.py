@@ -237,11 +237,9 @@ def _kernels(ablation: Ablation) -> Iterator[Folded]:
 
 
 def _codes(title: str, kernels: Sequence[AblatedKernel]) -> Iterator[Folded]:
-    rows = [_kernel(kernel) for kernel in kernels[:LONGEST]]
-    more = len(kernels) - LONGEST
-    left_out = f"{more} more: ablation.json has them all." if more > 0 else ""
-    if rows:
-        table = Table(_KERNELS, rows, f"code of {title}", left_out)
+    if kernels:
+        rows = list(map(_kernel, kernels))
+        table = Table(_KERNELS, rows, f"code of {title}", most=LONGEST, whole_in="ablation.json")
         yield Folded(f"Code of {title}: {numbers.count_of(len(kernels), 'kernel')}", [table])
 
 

@@ -2,90 +2,90 @@
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from compare.record.clustering_part import ClusteredGraph, Clustering, Clusterings, Launched
 from compare.report import cluster_comparisons, cluster_rows
-from compare.report.cluster_comparisons import ChangeRow
 from compare.report.cluster_pictures import draw
-from compare.report.cluster_rows import ClusterRow, OutsideRow
-from compare.report.page_html import styles, templates
-from compare.report.pictures import save
+from compare.report.cluster_rows import MOST_ON_CONSOLE
+from compare.report.numbers import count_of
+from compare.report.page_html import write_page
+from compare.report.pages import Block, Cell, Column, Folded, Lines, Page, Picture, Pictures, Section, Table, list_lines
+from compare.report.pictures import keep
 from compare.report.program_texts import file_stem
 from compare.report.showable import printable
-from compare.writing import write_atomically
-
-LONGEST = 300
-"""Rows of one table: the JSON beside the page has them all."""
 
 MOST_GRAPHS = 60
 """Of a launched program that stand on a page, those with most nodes in clusters first."""
-
+_MOST_ON_CONSOLE = 6
 _LONGEST_STEM = 80
+_NOTE = "A cluster is what XLA compiles as one program; all other nodes run as in a plain tf.function."
+_OUTSIDE = (Column("operation"), Column("nodes", "number", "page"), Column("why", "wrap"), Column("lines"))
+_CHANGES = (Column("nodes"), Column("operations"), Column("why", "wrap"), Column("lines"))
 
 
-@dataclass(frozen=True)
-class GraphSection:
-    """One graph on a page."""
-
-    anchor: str
-    name: str
-    headline: str
-    lines: tuple[str, ...]
-    picture: str
-    """The SVG as a data URL; empty of none."""
-    picture_file: str
-    hint: str
-    clusters: tuple[ClusterRow, ...]
-    outside: tuple[OutsideRow, ...]
-    apart: tuple[str, ...]
-    unread: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class ChangeSection:
-    """What differs between two functions."""
-
-    headline: str
-    rows: tuple[ChangeRow, ...]
-    lines: tuple[str, ...]
-
-
-def write_clusters(record: Clusterings, out: Path) -> list[str]:
-    """Write the page and its pictures into the folder, which is made; what was written, the page last."""
+def write_clusters(record: Clusterings, out: Path) -> tuple[Page, list[str]]:
+    """Write the page and its pictures into the folder, which is made; the page, and what was written, the page last."""
     safe = printable(record)
     names = [clustering.name for clustering in safe.clusterings]
     stem = short_stem("-against-".join(names))
-    sections = [_of_clustering(clustering, out, stem, number) for number, clustering in enumerate(safe.clusterings)]
-    page = _render("jaxport compilation clusters", " against ".join(names), sections, change=_change(safe), notes=())
-    write_atomically(out / f"{stem}.html", page)
-    pictures = [str(out / section.picture_file) for section in sections if section.picture_file]
-    return [*pictures, *dict.fromkeys(section.hint for section in sections if section.hint), str(out / f"{stem}.html")]
-
-
-def write_launch(record: Launched, out: Path) -> list[str]:
-    """Write launch.html and the pictures of its graphs into the folder, which is there; what was written."""
-    safe = printable(record)
-    graphs = sorted(safe.graphs, key=lambda graph: (-cluster_rows.inside(graph), -len(graph.nodes)))[:MOST_GRAPHS]
-    sections = [
-        _section(graph, graph.function or "(no function)", (), out / f"graph_{number}", number)
-        for number, graph in enumerate(graphs)
+    pictures = [
+        keep(f"{clustering.name}: {_DRAWN}", draw(clustering.name, graph), out / f"{stem}.{number}")
+        for number, clustering in enumerate(safe.clusterings)
+        for graph in [clustering.graph or ClusteredGraph()]
     ]
-    left_out = len(safe.graphs) - len(graphs)
-    more = (f"{left_out} more graphs stand in launch.json.",) if left_out else ()
-    profile = tuple(cluster_rows.profile_lines(safe.profiled))
-    page = _render(
-        "jaxport compilation launch",
-        " ".join(safe.command),
-        sections,
-        change=None,
-        notes=(*profile, *safe.notes, *more),
+    sections = [_of_clustering(*both) for both in zip(safe.clusterings, pictures, strict=True)]
+    page = Page(
+        command="jaxport compilation clusters",
+        title=" against ".join(names),
+        sections=[*sections, *_change(safe)],
+        notes=[_NOTE],
     )
-    write_atomically(out / "launch.html", page)
-    return [*dict.fromkeys(section.hint for section in sections if section.hint), str(out / "launch.html")]
+    path = write_page(page, out / f"{stem}.html")
+    return page, [*(str(out / picture.file) for picture in pictures), *_hints(pictures), str(path)]
+
+
+_DRAWN = "after Grappler, without constants"
+
+
+def write_launch(record: Launched, out: Path, auto_jit: bool) -> tuple[Page, list[str]]:
+    """Write launch.html and the pictures of its graphs into the folder, which is there; the page, and what was written.
+
+    Args:
+      record: what was read.
+      out: the folder.
+      auto_jit: whether autoclustering was switched on for the program.
+    """
+    safe = printable(record)
+    graphs = sorted(safe.graphs, key=lambda graph: (-cluster_rows.inside(graph), -len(graph.nodes)))
+    names = [graph.function or "(no function)" for graph in graphs]
+    pictures = [
+        keep(f"{name}: {_DRAWN}", draw(name, graph), out / f"graph_{number}")
+        for number, (name, graph) in enumerate(zip(names[:MOST_GRAPHS], graphs, strict=False))
+    ]
+    sections = [
+        _section(graph, name, (), picture, is_on_page_alone=number >= _MOST_ON_CONSOLE or not graph.clusters)
+        for number, (graph, name, picture) in enumerate(zip(graphs, names, pictures, strict=False))
+    ]
+    lines = Lines(list(cluster_rows.launch_lines(safe, auto_jit)))
+    page = Page(
+        command="jaxport compilation launch",
+        title=" ".join(safe.command),
+        sections=[Section("The program", blocks=[lines]), *sections],
+        notes=[_NOTE, *_rest(graphs, sections)],
+    )
+    return page, [*_hints(pictures), str(write_page(page, out / "launch.html"))]
+
+
+def _rest(graphs: Sequence[ClusteredGraph], sections: Sequence[Section]) -> Iterable[str]:
+    """Where functions are that a console has no room for."""
+    rest = [graph for graph, section in zip(graphs, sections, strict=False) if section.is_on_page_alone]
+    if rest:
+        nodes = sum(len(cluster_rows.computing(graph)) for graph in rest)
+        yield f"{count_of(len(rest), 'more function')} of {count_of(nodes, 'node')}: see the page"
+    if len(graphs) > len(sections):
+        yield f"{len(graphs) - len(sections)} more graphs stand in launch.json."
 
 
 def short_stem(name: str) -> str:
@@ -93,54 +93,67 @@ def short_stem(name: str) -> str:
     return file_stem(name)[:_LONGEST_STEM]
 
 
-def _of_clustering(clustering: Clustering, out: Path, stem: str, number: int) -> GraphSection:
-    lines = (*filter(None, [cluster_rows.time_line(clustering.time)]), *cluster_rows.whole_lines(clustering))
+def _hints(pictures: Iterable[Picture]) -> list[str]:
+    return list(dict.fromkeys(picture.hint for picture in pictures if picture.hint))
+
+
+def _of_clustering(clustering: Clustering, picture: Picture) -> Section:
+    lines = [cluster_rows.time_line(clustering.time), *cluster_rows.whole_lines(clustering)]
+    if clustering.others:
+        lines.append(f"{count_of(len(clustering.others), 'other function')} ran meanwhile: clusters.json has them")
     graph = clustering.graph or ClusteredGraph()
-    return _section(graph, clustering.name, lines, out / f"{stem}.{number}", number, clustering.minimum)
+    return _section(graph, clustering.name, filter(None, lines), picture, clustering.minimum)
 
 
 def _section(
-    graph: ClusteredGraph, name: str, lines: Iterable[str], stem: Path, number: int, minimum: int | None = None
-) -> GraphSection:
-    picture = save(*draw(name, graph), stem)
-    vector = next((path for path in picture.written if path.suffix == ".svg"), None)
-    return GraphSection(
-        anchor=f"graph-{number}",
-        name=name,
-        headline=cluster_rows.headline(graph) if graph.nodes else "no graph of this function is known",
-        lines=tuple(lines),
-        picture=data_url(vector) if vector else "",
-        picture_file=(vector or picture.written[0]).name,
-        hint=picture.hint,
-        clusters=tuple(cluster_rows.cluster_rows(graph)[:LONGEST]),
-        outside=tuple(cluster_rows.outside_rows(graph, minimum)[:LONGEST]),
-        apart=tuple(cluster_rows.apart(graph)[:LONGEST]),
-        unread=tuple(graph.unread[:LONGEST]),
+    graph: ClusteredGraph,
+    name: str,
+    lines: Iterable[str],
+    picture: Picture,
+    minimum: int | None = None,
+    is_on_page_alone: bool = False,
+) -> Section:
+    if not graph.nodes:
+        return Section(name, "TensorFlow's log names no graph of this function: nothing is known")
+    apart = [(line,) for line in cluster_rows.apart(graph)]
+    rest = [
+        (row.ops, str(row.count), row.why, Cell("", sources=list_lines(row.places), names=row.names))
+        for row in cluster_rows.outside_rows(graph, minimum)
+    ]
+    blocks = (
+        cluster_rows.cluster_table(graph),
+        _nested((Column("clusters", "wrap"),), apart, "Clusters that were not joined"),
+        _nested(_OUTSIDE, rest, "Outside of every cluster"),
+        Pictures([picture]),
+        *_unread(graph),
     )
+    return Section(name, cluster_rows.headline(graph), list(lines), blocks, is_on_page_alone)
 
 
-def data_url(file: Path) -> str:
-    """A file as a URL that holds it."""
-    return f"data:image/svg+xml;base64,{base64.b64encode(file.read_bytes()).decode()}"
+def _nested(columns: Sequence[Column], rows: Sequence[Sequence[Cell | str]], title: str) -> Table:
+    return Table(columns, rows, title=title, most_on_console=MOST_ON_CONSOLE, is_nested=True)
 
 
-def _change(record: Clusterings) -> ChangeSection | None:
+def _unread(graph: ClusteredGraph) -> Iterable[Block]:
+    if graph.unread:
+        sentence = f"{count_of(len(graph.unread), 'line')} of TensorFlow's log not understood"
+        yield Lines([f"{sentence}: see the page"])
+        yield Folded(sentence, [Lines(graph.unread)])
+
+
+def _change(record: Clusterings) -> Iterable[Section]:
+    """What differs between two functions."""
     graphs = [clustering.graph for clustering in record.clusterings if clustering.graph]
     if record.changes is None or len(graphs) != len(record.clusterings):
-        return None
+        return
     left, right = record.clusterings
-    return ChangeSection(
-        headline=cluster_comparisons.comparison(graphs[0], graphs[1], record.changes),
-        rows=tuple(cluster_comparisons.changed_rows(record.changes, right.minimum)),
-        lines=tuple(cluster_comparisons.times_compared(left.time, right.time, record.time)),
+    rows = [
+        (row.what, Cell(row.ops, "warning"), row.why, Cell("", sources=list_lines(row.places)))
+        for row in cluster_comparisons.changed_rows(record.changes, right.minimum)
+    ]
+    yield Section(
+        f"{left.name} against {right.name}",
+        cluster_comparisons.comparison(graphs[0], graphs[1], record.changes),
+        list(cluster_comparisons.times_compared(left.time, right.time, record.time)),
+        [_nested(_CHANGES, rows, "Nodes that differ")],
     )
-
-
-def _render(
-    command: str, title: str, sections: Sequence[GraphSection], change: ChangeSection | None, notes: Sequence[str]
-) -> str:
-    values: Mapping[str, object] = {
-        "command": command, "title": title, "sections": sections, "change": change, "notes": notes,
-    }  # fmt: skip
-    page = templates().get_template("clusters.html.j2")
-    return page.render(style=styles("dump.css", "clusters.css"), place=cluster_rows.place, **values)

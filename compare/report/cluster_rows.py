@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import PurePath
 
 from compare.record.clustering_part import (
     BOUNDARY,
@@ -25,12 +24,15 @@ from compare.record.clustering_part import (
     TimeSplit,
 )
 from compare.report import numbers
+from compare.report.pages import Column, Table, columns
 
 _IN_ITS_WORDS = (REFUSED, DECLUSTERED)
 """Kinds of which TensorFlow's own words say more."""
 _OF_OPERATION = (NO_KERNEL, REFUSED)
 """Kinds that say something of an operation: for the others all nodes stand together."""
 _MOST_OPS = 4
+MOST_ON_CONSOLE = 12
+"""Rows of a table on a console."""
 
 
 @dataclass(frozen=True)
@@ -44,18 +46,6 @@ class OutsideRow:
     """By FILE:LINE and the text of that line."""
     names: tuple[str, ...] = ()
     """Of the nodes."""
-
-
-@dataclass(frozen=True)
-class ClusterRow:
-    """A cluster as text."""
-
-    name: str
-    nodes: str
-    ops: str
-    compiled: str
-    made: str
-    seconds: str
 
 
 def inside(graph: ClusteredGraph) -> int:
@@ -115,19 +105,24 @@ def places_of(nodes: Sequence[GraphNode]) -> dict[tuple[str, str], int]:
     return dict(Counter((node.source, node.line) for node in nodes if node.source).most_common())
 
 
-def cluster_rows(graph: ClusteredGraph) -> list[ClusterRow]:
+def cluster_table(graph: ClusteredGraph) -> Table:
     """The clusters, the largest first."""
-    return [
-        ClusterRow(
-            name=cluster.name,
-            nodes=numbers.count(cluster.nodes),
-            ops=list_operations(cluster.ops),
-            compiled=_compilation_text(cluster.compilations, cluster.compile_s),
-            made=_size_text(cluster.instructions, cluster.kernels),
-            seconds=numbers.seconds(cluster.seconds),
+    rows = [
+        (
+            cluster.name,
+            numbers.count(cluster.nodes),
+            list_operations(cluster.ops),
+            _compilation_text(cluster.compilations, cluster.compile_s),
+            _size_text(cluster.instructions, cluster.kernels),
+            numbers.seconds(cluster.seconds),
         )
         for cluster in graph.clusters
     ]
+    titles = (
+        *(Column("cluster"), Column("nodes", "number"), Column("operations", "wrap")),
+        *(*columns("compiled", "XLA made"), Column("a call", "number")),
+    )
+    return Table(titles, rows, title="Clusters", most_on_console=MOST_ON_CONSOLE)
 
 
 def list_operations(ops: Mapping[str, int]) -> str:
@@ -208,11 +203,6 @@ def _whole(whole: OneProgram) -> str:
         f"{numbers.count_of(whole.kernels, 'kernel')} a call" if whole.kernels is not None else "",
     ]
     return ", ".join(filter(None, (*figures, f"none: {whole.reason}" if whole.reason and not any(figures) else "")))
-
-
-def place(source: str) -> str:
-    """FILE:LINE without the folders."""
-    return PurePath(source).name
 
 
 def launch_lines(launch: Launched, auto_jit: bool) -> Iterator[str]:

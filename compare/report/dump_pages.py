@@ -1,4 +1,4 @@
-"""A dump directory as pages: an index, and a page a module; and as a table on the console. From JSON alone."""
+"""A dump directory as pages: an index, and a page a module; and as tables on the console. From JSON alone."""
 
 from __future__ import annotations
 
@@ -7,26 +7,28 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rich import box
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
-from compare.report import dump_rows, numbers
-from compare.report.page_html import styles, templates
+from compare.report import dump_module_page, numbers, page_html
+from compare.report.dump_module_page import FILES, LONGEST, WHOLE, files
+from compare.report.numbers import count_of
+from compare.report.page_console import print_lines, print_rows, print_section
+from compare.report.pages import Cell, Column, Lines, Page, Section, Table
 from compare.report.showable import entries, on_lines, part, printable, text
-from compare.report.terminal import print_table
-from compare.writing import write_atomically
 
 INDEX = "index.html"
 
-LONGEST = 300
-"""Rows of one table on a page: dump.json has them all."""
-
 _LONGEST_NAME = 80
-_COLUMNS = ("module", "function", "from", "HLO before → after", "fusions", "kernels", "vector", "buffers", "not read")
-_NARROW_COLUMNS = ("module", "function", "from", "HLO before → after", "buffers")
-"""What a terminal of 80 columns has room for; the index has the rest."""
+_COLUMNS = (
+    *(Column("module"), Column("function", "wrap"), Column("from"), Column("HLO before → after")),
+    *(Column("fusions", "number", "wide"), Column("kernels", "number", "wide"), Column("vector", room="wide")),
+    *(Column("buffers", "number"), Column("of these temporary", "number", "page")),
+    Column("not read", "number", "wide"),
+)
+_NOTE = (
+    "HLO counts the instructions of every computation, those inside fusions included. A kernel is a module of LLVM IR "
+    "or an entry of PTX; what XLA hands to a library has none."
+)
 
 
 def write_pages(dump: Mapping[str, Any], folder: Path) -> Path:
@@ -36,12 +38,10 @@ def write_pages(dump: Mapping[str, Any], folder: Path) -> Path:
       dump: what `compare.hlo.dumps.summary.summarize` found, as JSON.
       folder: is made where there is none.
     """
-    safe = printable(dump)
-    names = page_names(entries(safe, "modules"))
-    pages = {name: module_page(module) for name, module in zip(names, entries(safe, "modules"), strict=True)}
-    for name, page in (pages | {INDEX: index_page(safe, names)}).items():
-        write_atomically(folder / name, page)
-    return folder / INDEX
+    modules = entries(printable(dump), "modules")
+    for name, module in zip(page_names(modules), modules, strict=True):
+        page_html.write_page(dump_module_page.page(module), folder / name)
+    return page_html.write_page(index_page(dump), folder / INDEX)
 
 
 def page_names(modules: Sequence[object]) -> list[str]:
@@ -55,69 +55,60 @@ def page_names(modules: Sequence[object]) -> list[str]:
     return names
 
 
-def index_page(dump: Mapping[str, Any], names: Sequence[str]) -> str:
+def index_page(dump: Mapping[str, Any]) -> Page:
     """The table of modules, and what belongs to none."""
+    modules, unknown = entries(dump, "modules"), files(entries(dump, "unknown"))
+    count = sum(len(entries(module, "files")) for module in modules)
+    rest = Table(FILES, unknown, most=LONGEST, whole_in=WHOLE)
+    return Page(
+        command="jaxport dump",
+        title=f"{count_of(len(modules), 'module')} that XLA compiled",
+        origin=[text(dump, "directory"), f"{count} files of modules", f"{len(unknown)} of none"],
+        sections=[
+            Section("Modules", blocks=[_modules(dump), Lines([_NOTE], "note")]),
+            Section("Other files", blocks=[rest if unknown else Lines(["Every file belongs to a module."], "note")]),
+        ],
+    )
+
+
+def _modules(dump: Mapping[str, Any]) -> Table:
+    """A row a module."""
     modules = entries(dump, "modules")
-    return _render(
-        "dump_index.html.j2",
-        directory=text(dump, "directory"),
-        modules=[(name, dump_rows.overview(module)) for name, module in zip(names, modules, strict=True)],
-        files=dump_rows.files(file for module in modules for file in entries(module, "files")),
-        unknown=dump_rows.files(entries(dump, "unknown")),
+    rows = [_row(module, name) for module, name in zip(modules, page_names(printable(modules)), strict=True)]
+    return Table(_COLUMNS, rows, "modules", most=len(rows), most_on_console=len(rows))
+
+
+def _row(module: object, page: str) -> tuple[Cell | str, ...]:
+    kernels = entries(module, "kernels")
+    bits = max((numbers.finite(part(kernel, "optimized", "vector_bits")) or 0 for kernel in kernels), default=0)
+    ends = [numbers.count(part(module, "stages", stage, "instructions")) for stage in ("before", "after")]
+    problems = len(entries(module, "problems"))
+    return (
+        text(module, "number"),
+        Cell(text(module, "function"), link=page),
+        dump_module_page.framework(module) or numbers.MISSING,
+        " → ".join(ends),
+        numbers.count(part(module, "stages", "after", "fusions")),
+        numbers.count(_kernels(module)),
+        f"{bits:.0f} bits" if bits else numbers.MISSING,
+        numbers.binary_bytes(part(module, "buffers", "total")),
+        numbers.binary_bytes(part(module, "buffers", "by_use", "temp")),
+        Cell(numbers.count(problems), "warning" if problems else ""),
     )
 
 
-def module_page(module: object) -> str:
-    """Everything that is known of one module."""
-    allocations = entries(module, "buffers", "allocations")
-    return _render(
-        "dump_module.html.j2",
-        row=dump_rows.overview(module),
-        name=text(module, "name"),
-        problems=[(text(problem, "file"), text(problem, "reason")) for problem in entries(module, "problems")],
-        ends=dump_rows.ends(module),
-        opcodes=dump_rows.opcodes(module),
-        left_out=[str(name) for stage in ("before", "after") for name in entries(module, "stages", stage, "left_out")],
-        passes=dump_rows.passes(module),
-        steps=[dump_rows.step(step) for step in entries(module, "stages", "steps")],
-        kernels=[dump_rows.kernel(kernel) for kernel in entries(module, "kernels")],
-        mlir=[dump_rows.lowered(lowered) for lowered in entries(module, "mlir")],
-        ptx=[dump_rows.ptx(file, kernel) for file in entries(module, "ptx") for kernel in entries(file, "kernels")],
-        thunks=[dump_rows.thunks(thunks) for thunks in entries(module, "thunks")],
-        uses=dump_rows.uses(part(module, "buffers")),
-        allocations=[dump_rows.allocation(allocation) for allocation in allocations[: dump_rows.LARGEST]],
-        more_allocations=max(0, len(allocations) - dump_rows.LARGEST),
-        peak=dump_rows.peak(entries(module, "buffers", "peak")),
-        options=[str(option) for option in entries(module, "options")],
-        files=dump_rows.files(entries(module, "files")),
-    )
+def _kernels(module: object) -> float | None:
+    """Those whose code was dumped; without any, what a GPU is handed."""
+    count = len(entries(module, "kernels")) + sum(len(entries(file, "kernels")) for file in entries(module, "ptx"))
+    launches = [part(thunks, "launched") for thunks in entries(module, "thunks")]
+    return count or numbers.finite(next(iter(launches), 0))
 
 
 def print_modules(dump: Mapping[str, Any], console: Console) -> None:
     """A row a module, then a line for each file that could not be read or that belongs to none."""
     safe = on_lines(dump)
-    table = _table(safe, console.is_terminal, _COLUMNS)
-    print_table(console, table, lambda: _table(safe, console.is_terminal, _NARROW_COLUMNS))
-    for line in _lines(safe):
-        console.print(Text(line), soft_wrap=True)
-
-
-def _table(dump: Mapping[str, Any], has_rules: bool, columns: Sequence[str]) -> Table:
-    table = Table(*columns, box=box.SIMPLE_HEAD if has_rules else None, pad_edge=False)
-    for module in entries(dump, "modules"):
-        cells: dict[str, str] = dict(zip(_COLUMNS, _cells(dump_rows.overview(module)), strict=True))
-        # Text, not str: a name such as "[red]" is no markup.
-        table.add_row(*(Text(cells[title]) for title in columns))
-    return table
-
-
-def _render(template: str, **values: Any) -> str:
-    return templates().get_template(template).render(style=styles("dump.css"), longest=LONGEST, **values)
-
-
-def _cells(row: dump_rows.ModuleRow) -> tuple[str, ...]:
-    names = (row.number, row.function, row.framework or numbers.MISSING)
-    return (*names, f"{row.before} → {row.after}", row.fusions, row.kernels, row.vector, row.buffers, row.problems)
+    print_rows(_modules(safe), console)
+    print_lines(list(_lines(safe)), console)
 
 
 def _lines(dump: Mapping[str, Any]) -> Iterator[str]:
@@ -126,3 +117,31 @@ def _lines(dump: Mapping[str, Any]) -> Iterator[str]:
             yield f"not read: {text(entry, 'file')}: {' '.join(text(entry, 'reason').split())}"
     for entry in entries(dump, "unknown"):
         yield f"of no module: {text(entry, 'path')} ({numbers.binary_bytes(part(entry, 'bytes'))})"
+
+
+def print_files(dump: Mapping[str, Any], console: Console) -> None:
+    """The files of each module, by kind, without the name of the module that they all begin with; then the others."""
+    safe = on_lines(dump)
+    for module in entries(safe, "modules"):
+        name = text(module, "name")
+        rows = [(tail(path, name), size, kind) for path, size, kind in files(entries(module, "files"))]
+        _print(f"module {text(module, 'number')}, {text(module, 'function')}", rows, console)
+    unknown = files(entries(safe, "unknown"))
+    if unknown:
+        _print("of no module", unknown, console)
+
+
+def _print(title: str, rows: Sequence[tuple[str, str, str]], console: Console) -> None:
+    table = Table(FILES, rows, most_on_console=len(rows))
+    print_section(Section(title, count_of(len(rows), "file"), blocks=[table]), console)
+
+
+def tail(path: str, module: str) -> str:
+    """What a file name says beyond its module's name; all of it where that is not in it.
+
+    Args:
+      path: below the directory.
+      module: the module's name.
+    """
+    _, separator, after = path.rpartition(f"{module}.")
+    return after if separator else path

@@ -83,7 +83,10 @@ def _items(lines: Iterable[str]) -> list[str]:
 
 
 def _table(table: Table) -> list[str]:
-    columns, rows = table.compact()
+    columns, rows = table.compact(table.most)
     rules = ["---:" if column.is_number else "---" for column in columns]
     cells = [[plain(f"{cell.text} {cell.note}") for cell in row] for row in rows]
-    return [*_grid([plain(column.title) for column in columns], rules, cells), *_paragraphs([table.left_out])]
+    return [
+        *_grid([plain(column.title) for column in columns], rules, cells),
+        *_paragraphs([table.left_out(table.most)]),
+    ]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from rich import box
 from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
+from compare.report.numbers import count_of
 from compare.report.pages import Cell, Lines, Page, Section, Table
 from compare.report.showable import one_line
 from compare.report.terminal import print_table
@@ -17,13 +18,19 @@ _STYLES = {"strong": "bold", "pass": "green", "fail": "red", "warning": "yellow"
 _INDENT = "  "
 
 
+_MOST_SOURCES = 3
+_MOST_NAMES = 2
+"""Names that are listed where lines of source are known too."""
+
+
 def print_page(page: Page, console: Console) -> None:
     """Print what the page is of, every section, and how they are to be read."""
     if page.summary:
         print_lines([page.summary, ""], console, "strong")
     for section in page.sections:
-        print_section(section, console)
-        console.print()
+        if not section.is_on_page_alone:
+            print_section(section, console)
+            console.print()
     print_lines(page.notes, console, "note")
 
 
@@ -32,16 +39,17 @@ def print_section(section: Section, console: Console) -> None:
     print_lines([": ".join(filter(None, (section.name, section.summary)))], console, "strong")
     blocks = [block for block in section.blocks if isinstance(block, Table | Lines)]
     for place, block in enumerate(blocks):
-        if isinstance(block, Table):
-            if place and block.rows:
-                console.print()
+        if isinstance(block, Lines):
+            _print_sentences(block, console)
+        elif block.is_nested:
+            _print_nested(block, console)
+        elif block.rows:
+            print_lines([""] if place else [], console)
             print_rows(block, console, _INDENT)
-        else:
-            _print_block(block, console)
     print_lines(section.conclusions, console)
 
 
-def _print_block(block: Lines, console: Console) -> None:
+def _print_sentences(block: Lines, console: Console) -> None:
     if block.title and block.lines:
         print_lines([f"{block.title}:"], console)
     print_lines([f"{_INDENT if block.title else ''}{line}" for line in block.lines], console, block.tone)
@@ -61,17 +69,25 @@ def print_rows(table: Table, console: Console, indent: str = "") -> None:
       console: where to.
       indent: before each line of a table that stands in a section; one that stands alone has rules on a terminal.
     """
-    if table.rows:
-        has_rules = console.is_terminal and not indent
-        print_table(console, _grid(table, indent, has_rules), lambda: _grid(table, indent, has_rules, is_narrow=True))
-    if table.left_out:
-        console.print(Text(f"{indent}{table.left_out}", style="dim"), soft_wrap=True)
+    has_rules = console.is_terminal and not indent
+    print_lines([indent + table.title] if table.title else [], console, "strong")
+    print_table(
+        console,
+        _grid(table, indent, has_rules, ("", "wide")),
+        lambda: _grid(table, indent, has_rules, ("",)),
+    )
+    _print_left_out(table, console, indent)
 
 
-def _grid(table: Table, indent: str, has_rules: bool, is_narrow: bool = False) -> Grid:
-    columns, rows = table.compact()
+def _print_left_out(table: Table, console: Console, indent: str) -> None:
+    more = len(table.rows) - table.most_on_console
+    print_lines([f"{indent}and {more} more, on the page"] if more > 0 else [], console, "note")
+
+
+def _grid(table: Table, indent: str, has_rules: bool, rooms: Sequence[str]) -> Grid:
+    columns, rows = table.compact(table.most_on_console)
     grid = Grid(box=box.SIMPLE_HEAD if has_rules else None, pad_edge=False, header_style="dim" if indent else "bold")
-    selection = [place for place, column in enumerate(columns) if not (is_narrow and column.is_wide)]
+    selection = [place for place, column in enumerate(columns) if column.room in rooms]
     for place in selection:
         title, justify = columns[place].title, "right" if columns[place].is_number else "left"
         grid.add_column(title if place else indent + title, justify=justify, overflow="fold", no_wrap=not place)
@@ -82,3 +98,25 @@ def _grid(table: Table, indent: str, has_rules: bool, is_narrow: bool = False) -
 
 def _text(cell: Cell, indent: str) -> Text:
     return Text(one_line(indent + cell.text), style=_STYLES.get(cell.tone, ""))
+
+
+def _print_nested(table: Table, console: Console) -> None:
+    columns, rows = table.compact(table.most_on_console)
+    print_lines([_INDENT + table.title] if table.title and rows else [], console, "strong")
+    for row in rows:
+        texts = [cell.text for cell, column in zip(row, columns, strict=True) if column.room != "page" and cell.text]
+        title = Text.assemble(2 * _INDENT, (texts[0], "yellow"), *(f": {text}" for text in texts[1:]))
+        console.print(title, soft_wrap=True)
+        print_lines([3 * _INDENT + line for cell in row for line in _sources(cell)], console, "note")
+    _print_left_out(table, console, 2 * _INDENT)
+
+
+def _sources(cell: Cell) -> Iterator[str]:
+    """Its first lines of source, and names where these are few or are all that is known."""
+    for line in cell.sources[:_MOST_SOURCES]:
+        yield f"{line.place}  {line.line}{f' ({line.count} nodes)' if line.count > 1 else ''}"
+    if len(cell.sources) > _MOST_SOURCES:
+        yield f"and {count_of(len(cell.sources) - _MOST_SOURCES, 'more line')}"
+    if cell.names and (len(cell.names) <= _MOST_NAMES or not cell.sources):
+        more = len(cell.names) - _MOST_SOURCES
+        yield f"{', '.join(cell.names[:_MOST_SOURCES])}{f' and {more} more' if more > 0 else ''}"

@@ -20,7 +20,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 def render(page: Page) -> str:
     """The page. Every string of it is escaped, and but for charts none is markup."""
-    return templates().get_template("page.html.j2").render(page=printable(page), style=styles("dump.css"))
+    return templates().get_template("page.html.j2").render(page=printable(page), style=styles("dump.css", "page.css"))
 
 
 def write_page(page: Page, path: Path) -> Path:

@@ -2,36 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import ClassVar, Literal
 
 Tone = Literal["", "strong", "pass", "fail", "warning", "note"]
 """How a text is coloured, by what it says."""
 
 
+Room = Literal["", "wide", "page"]
+"""Where there is room for a column: everywhere, not on a terminal of 80 columns, or on a page alone."""
+
+
+@dataclass(frozen=True)
+class SourceLine:
+    """A line of a program as FILE:LINE, its text, and how often it is meant."""
+
+    source: str
+    line: str = ""
+    count: int = 1
+
+    @property
+    def place(self) -> str:
+        """FILE:LINE without the folders."""
+        return PurePath(self.source).name
+
+
 @dataclass(frozen=True)
 class Cell:
-    """A text in a table; `note` stands beside it where there is room, on a page."""
+    """A text in a table.
+
+    Attributes:
+      text: everywhere; in place of it, a page lists `sources`.
+      tone: its colour.
+      note: beside it where there is room, on a page.
+      link: the page of it.
+      bar: the width of a bar beside it, as CSS has it: "12.5%".
+      sources: lines that it stands for.
+      names: what it counts.
+    """
 
     text: str
     tone: Tone = ""
     note: str = ""
+    link: str = ""
+    bar: str = ""
+    sources: Sequence[SourceLine] = ()
+    names: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column by its title and what it holds.
-
-    Attributes:
-      title: above it.
-      kind: as classes of the style sheet: "number", "code", "wrap".
-      is_wide: whether a terminal of 80 columns has no room for it.
-    """
+    """A column by its title, what it holds as classes of the style sheet ("number", "code", "wrap"), and its room."""
 
     title: str
     kind: str = ""
-    is_wide: bool = False
+    room: Room = ""
 
     @property
     def is_number(self) -> bool:
@@ -47,20 +74,37 @@ class Table:
       columns: as many as each row has texts.
       rows: from the top down.
       label: what it is of, for those who do not see it.
-      left_out: how many rows there are beside these, and where: "12 more: dump.json has them all".
+      title: above it.
+      most: rows on a page; of the others it is said where they are.
+      most_on_console: the same of a console.
+      whole_in: the file that has all rows.
+      is_nested: whether a console shows a row over several lines, its sources below its texts.
     """
 
     kind: ClassVar = "table"
     columns: Sequence[Column]
     rows: Sequence[Sequence[Cell | str]]
     label: str = ""
-    left_out: str = ""
+    title: str = ""
+    most: int = 500
+    most_on_console: int = 500
+    whole_in: str = ""
+    is_nested: bool = False
 
-    def compact(self) -> tuple[list[Column], list[list[Cell]]]:
-        """Its columns and rows, without columns that are empty in every row."""
-        rows = [[text if isinstance(text, Cell) else Cell(text) for text in row] for row in self.rows]
-        selection = [place for place in range(len(self.columns)) if not place or any(row[place].text for row in rows)]
+    def compact(self, most: int | None = None) -> tuple[list[Column], list[list[Cell]]]:
+        """Its columns and first rows, without columns that are empty in every row."""
+        rows = [[text if isinstance(text, Cell) else Cell(text) for text in row] for row in self.rows[:most]]
+        selection = [
+            place
+            for place in range(len(self.columns))
+            if not place or any(row[place].text or row[place].sources for row in rows)
+        ]
         return [self.columns[place] for place in selection], [[row[place] for place in selection] for row in rows]
+
+    def left_out(self, most: int) -> str:
+        """How many rows there are beside the first, and where; empty where there are none."""
+        more = len(self.rows) - most
+        return f"{more} more: {self.whole_in} has them all." if more > 0 else ""
 
 
 @dataclass(frozen=True)
@@ -82,6 +126,32 @@ class Charts:
 
 
 @dataclass(frozen=True)
+class Picture:
+    """A graph as Graphviz drew it.
+
+    Attributes:
+      caption: what it is.
+      file: that has it, beside the page.
+      url: that holds it; empty where it was not drawn.
+      hint: why not.
+    """
+
+    caption: str
+    file: str
+    url: str
+    hint: str
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """Pictures, beside one another where they are small enough to be read so."""
+
+    kind: ClassVar = "pictures"
+    pictures: Sequence[Picture]
+    is_beside: bool = False
+
+
+@dataclass(frozen=True)
 class Folded:
     """What a page has behind a click, and what nothing else shows."""
 
@@ -90,7 +160,7 @@ class Folded:
     blocks: Sequence[Block]
 
 
-Block = Table | Lines | Charts | Folded
+Block = Table | Lines | Charts | Pictures | Folded
 
 
 @dataclass(frozen=True)
@@ -102,12 +172,14 @@ class Section:
       summary: what it is.
       conclusions: what follows: first on a page, and last on a console.
       blocks: what it follows from.
+      is_on_page_alone: whether a console leaves it out.
     """
 
     name: str
     summary: str = ""
     conclusions: Sequence[str] = ()
     blocks: Sequence[Block] = ()
+    is_on_page_alone: bool = False
 
 
 @dataclass(frozen=True)
@@ -121,6 +193,7 @@ class Page:
       origin: on what a page says that it was measured.
       sections: from the top down.
       notes: how it is to be read.
+      links: titles and addresses of pages beside it.
     """
 
     command: str
@@ -129,6 +202,12 @@ class Page:
     origin: Sequence[str] = ()
     sections: Sequence[Section] = ()
     notes: Sequence[str] = ()
+    links: Sequence[tuple[str, str]] = ()
+
+
+def list_lines(places: Mapping[tuple[str, str], int]) -> tuple[SourceLine, ...]:
+    """Lines of source by FILE:LINE and text, each with its count."""
+    return tuple(SourceLine(source, line, count) for (source, line), count in places.items())
 
 
 def columns(*titles: str, kind: str = "") -> tuple[Column, ...]:

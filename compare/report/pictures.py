@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from typing import Any
 
 import graphviz
 
+from compare.report.pages import Picture
 from compare.report.showable import entries, part, printable, text
 from compare.writing import write_atomically
 
@@ -57,14 +59,14 @@ GRAPH = {"bgcolor": PAPER, "rankdir": "TB", "tooltip": " "} | FONT
 
 
 @dataclass(frozen=True)
-class Picture:
+class GraphFiles:
     """What was written, and in one line why something was not."""
 
     written: tuple[Path, ...]
     hint: str = ""
 
 
-def write_picture(module: Json, stem: Path) -> Picture:
+def write_picture(module: Json, stem: Path) -> GraphFiles:
     """Write stem.dot, and stem.svg where Graphviz is installed and the module is not too large for it.
 
     Args:
@@ -75,7 +77,7 @@ def write_picture(module: Json, stem: Path) -> Picture:
     return save(digraph, boxes, stem)
 
 
-def save(digraph: graphviz.Digraph, boxes: int, stem: Path) -> Picture:
+def save(digraph: graphviz.Digraph, boxes: int, stem: Path) -> GraphFiles:
     """Write a drawing as stem.dot, and as stem.svg where Graphviz is installed and there is not too much in it.
 
     Args:
@@ -87,15 +89,30 @@ def save(digraph: graphviz.Digraph, boxes: int, stem: Path) -> Picture:
     write_atomically(dot, digraph.source)
     arrows = sum(" -> " in line for line in digraph.body)
     if max(boxes, arrows) > DRAWN:
-        return Picture((dot,), TOO_LARGE.format(most=DRAWN, boxes=boxes, arrows=arrows, name=dot.name))
+        return GraphFiles((dot,), TOO_LARGE.format(most=DRAWN, boxes=boxes, arrows=arrows, name=dot.name))
     try:
         data = digraph.pipe(format="svg")
     except graphviz.ExecutableNotFound:
-        return Picture((dot,), MISSING_DOT.format(name=dot.name))
+        return GraphFiles((dot,), MISSING_DOT.format(name=dot.name))
     except graphviz.CalledProcessError as error:
-        return Picture((dot,), FAILED_DOT.format(status=error.returncode, name=dot.name))
+        return GraphFiles((dot,), FAILED_DOT.format(status=error.returncode, name=dot.name))
     write_atomically(svg, data)
-    return Picture((dot, svg))
+    return GraphFiles((dot, svg))
+
+
+def keep(caption: str, drawing: tuple[graphviz.Digraph, int], stem: Path) -> Picture:
+    """Write a drawing as `save` does; as what a page shows of it.
+
+    Args:
+      caption: what it is.
+      drawing: and how many boxes it has.
+      stem: a path without its ending; its folder is made.
+    """
+    files = save(*drawing, stem)
+    vector = next((path for path in files.written if path.suffix == ".svg"), None)
+    data = base64.b64encode(vector.read_bytes()).decode() if vector else ""
+    url = f"data:image/svg+xml;base64,{data}" if vector else ""
+    return Picture(caption, (vector or files.written[0]).name, url, files.hint)
 
 
 def draw(module: Json) -> tuple[graphviz.Digraph, int]:

@@ -32,7 +32,7 @@ from compare.profiles.finding_profiles import find
 from compare.profiles.programs import instructions
 from compare.profiles.reading import read_profile
 from compare.record.profile_part import ProfiledKernel, ReadProfile
-from compare.report import kernel_phases, profile_rows
+from compare.report import kernel_phases, profile_page
 
 
 @pytest.fixture(autouse=True)
@@ -55,7 +55,7 @@ def test_the_kernel_that_was_made_slow_is_named_first(tmp_path: Path) -> None:
         assert first.name == slow and first.module == MODULE and first.runs == 3
         assert first.seconds == pytest.approx(300e-6) and first.longest_s == pytest.approx(100e-6)
         assert first.share == pytest.approx(300 / (300 + 30 * (len(step_kernels()) - 1)))
-        assert slow in next(profile_rows.sentences(profile))
+        assert slow in next(profile_page.sentences(profile))
 
 
 def test_phases_and_lines_are_those_of_the_module(tmp_path: Path) -> None:
@@ -72,14 +72,14 @@ def test_phases_and_lines_are_those_of_the_module(tmp_path: Path) -> None:
 
 def test_from_a_line_to_its_kernels_and_back(tmp_path: Path) -> None:
     profile = read(tmp_path, step_profile())
-    found = profile_rows.of_line(profile, f"{FILE}:{UPDATE}")
+    found = profile_page.of_line(profile, f"{FILE}:{UPDATE}")
     assert found and all(each.phase == "optimizer" for each in found if each.opcode != "copy")
-    assert profile_rows.of_line(profile, f"support/{FILE}:{UPDATE}") == found
-    assert not profile_rows.of_line(profile, f"other/{FILE}:{UPDATE}")
-    assert not profile_rows.of_line(profile, f"{FILE}:1")
-    said = profile_rows.no_such_line(profile, f"{FILE}:1")
+    assert profile_page.of_line(profile, f"support/{FILE}:{UPDATE}") == found
+    assert not profile_page.of_line(profile, f"other/{FILE}:{UPDATE}")
+    assert not profile_page.of_line(profile, f"{FILE}:1")
+    said = profile_page.no_such_line(profile, f"{FILE}:1")
     assert said.startswith(f"no kernel comes from {FILE}:1: of {FILE}, kernels come from line ") and str(TANH) in said
-    assert FILE in profile_rows.no_such_line(profile, "absent.py:1")
+    assert FILE in profile_page.no_such_line(profile, "absent.py:1")
 
 
 def test_a_pause_is_told_with_what_the_host_did(tmp_path: Path) -> None:
@@ -90,13 +90,13 @@ def test_a_pause_is_told_with_what_the_host_did(tmp_path: Path) -> None:
     (pause,) = profile.pauses
     assert (pause.before, pause.after, pause.times, pause.host) == (*names, 1, "$data.py:3 load")
     assert (pause.seconds, pause.host_s) == (pytest.approx(80e-6), pytest.approx(65e-6))
-    (said,) = [each for each in profile_rows.sentences(profile) if "while nothing ran" in each]
+    (said,) = [each for each in profile_page.sentences(profile) if "while nothing ran" in each]
     assert "80.0 µs (80 %)" in said and "$data.py:3 load" in said
 
 
 def test_without_pauses_none_is_told(tmp_path: Path) -> None:
     profile = read(tmp_path, step_profile())
-    assert not profile.pauses and not [each for each in profile_rows.sentences(profile) if "nothing ran" in each]
+    assert not profile.pauses and not [each for each in profile_page.sentences(profile) if "nothing ran" in each]
 
 
 def test_a_kernel_that_other_threads_finish_is_no_pause_meanwhile(tmp_path: Path) -> None:
@@ -152,14 +152,14 @@ def test_nodes_of_a_graph_have_the_phases_that_their_names_tell(tmp_path: Path) 
         "adam/Sub": ("optimizer", "Sub"),
         "sub": ("", "Sub"),
     }
-    assert kernel_phases.UNKNOWN in {rows.title.partition(":")[0] for rows in profile_rows.phase_rows(profile)}
+    assert kernel_phases.UNKNOWN in {table.title.partition(":")[0] for table in profile_page.kernel_tables(profile, 9)}
 
 
 def test_eager_operations_are_not_grouped(tmp_path: Path) -> None:
     events = [Event("EagerLocalExecute: MatMul", 0, 9), Event("EagerLocalExecute: __inference_f_1", 9, 9)]
     profile = read(tmp_path, space({"python": events}))
     assert [(each.name, each.phase) for each in profile.kernels] == [("MatMul", "")] and not profile.phases
-    assert any("not grouped" in said for said in profile_rows.sentences(profile))
+    assert any("not grouped" in said for said in profile_page.sentences(profile))
 
 
 def test_what_the_profile_does_not_hold_is_said_and_read_from_a_dump(tmp_path: Path) -> None:

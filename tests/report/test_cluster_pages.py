@@ -20,15 +20,16 @@ from compare.record.clustering_part import (
 from compare.report.cluster_pages import write_clusters, write_launch
 from compare.report.cluster_pictures import draw
 from compare.report.cluster_rows import launch_lines
-from compare.report.cluster_tables import print_clustering, print_launch
+from compare.report.page_console import print_page
+from compare.report.pages import Page
 from compare.report.terminal import PlainConsole
 
 HOSTILE = '<script>alert(1)</script>\\N"\x1b[31m\u202e'
 
 
-def shown(clustering: Clustering) -> str:
+def shown(page: Page) -> str:
     console = PlainConsole(file=io.StringIO(), width=200)
-    print_clustering(clustering, console)
+    print_page(page, console)
     return console.file.getvalue()  # pyright: ignore[reportAttributeAccessIssue]
 
 
@@ -47,14 +48,16 @@ def test_a_large_graph_has_one_box_a_cluster() -> None:
 def test_a_page_escapes_what_a_program_is_called(tmp_path: Path) -> None:
     named = graph(node(HOSTILE, HOSTILE, "", HOSTILE, NO_KERNEL), node("b", "Mul", "cluster_0"))
     record = Clusterings(clusterings=(Clustering(name=HOSTILE, graph=named),))
-    page = Path(write_clusters(record, tmp_path)[-1]).read_text()
+    data, paths = write_clusters(record, tmp_path)
+    page = Path(paths[-1]).read_text()
     assert "<script>alert" not in page and "\x1b" not in page and "\u202e" not in page
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
-    assert "\x1b" not in shown(record.clusterings[0])
+    assert "\x1b" not in shown(data)
 
 
-def test_the_console_says_what_is_outside_where_and_why() -> None:
-    text = shown(Clustering(name="f", graph=recorded(), jit=OneProgram(reason="XLA has no kernel for PrintV2")))
+def test_the_console_says_what_is_outside_where_and_why(tmp_path: Path) -> None:
+    clustering = Clustering(name="f", graph=recorded(), jit=OneProgram(reason="XLA has no kernel for PrintV2"))
+    text = shown(write_clusters(Clusterings(clusterings=(clustering,)), tmp_path)[0])
     assert "f: 14 of 16 nodes in 2 clusters; 2 outside" in text
     assert "PrintV2: XLA has no kernel for it" in text and "model.py:8  tf.print(y)" in text
     assert "cluster_0 (at add) and cluster_1 (at mul_1) were not joined" in text
@@ -63,8 +66,8 @@ def test_the_console_says_what_is_outside_where_and_why() -> None:
 
 def test_without_a_graph_nothing_is_claimed(tmp_path: Path) -> None:
     record = Clusterings(clusterings=(Clustering(name="f"),))
-    assert "nothing is known" in shown(record.clusterings[0])
-    assert "no graph of this function is known" in Path(write_clusters(record, tmp_path)[-1]).read_text()
+    data, paths = write_clusters(record, tmp_path)
+    assert "nothing is known" in shown(data) and "nothing is known" in Path(paths[-1]).read_text()
 
 
 @pytest.mark.parametrize(
@@ -89,8 +92,7 @@ def test_what_is_said_of_a_launch(launched: Launched, auto_jit: bool, expected: 
 
 def test_the_functions_of_a_launch_stand_on_its_page(tmp_path: Path) -> None:
     launched = Launched(command=("python", "train.py"), exit_code=0, graphs=(recorded(),), modules=("cluster_0",))
-    page = Path(write_launch(launched, tmp_path)[-1]).read_text()
+    data, paths = write_launch(launched, tmp_path, auto_jit=False)
+    page = Path(paths[-1]).read_text()
     assert "python train.py" in page and "__inference_print_in_the_middle" in page
-    console = PlainConsole(file=io.StringIO(), width=200)
-    print_launch(launched, console, False)
-    assert "14 of 16 nodes in 2 clusters" in console.file.getvalue()  # pyright: ignore[reportAttributeAccessIssue]
+    assert "14 of 16 nodes in 2 clusters" in shown(data)

@@ -20,7 +20,8 @@ from compare.commands import dump
 from compare.errors import RequestError
 from compare.hlo.dumps.summary import summarize
 from compare.plain_json import to_json
-from compare.report import dump_files, dump_pages
+from compare.report import dump_module_page, dump_pages
+from compare.report.page_html import render
 
 pytestmark = pytest.mark.process
 
@@ -42,8 +43,11 @@ def record() -> dict[str, Any]:
 
 def pages(record: dict[str, Any]) -> list[str]:
     """Every page of a dump, the index first."""
-    names = dump_pages.page_names(record["modules"])
-    return [dump_pages.index_page(record, names), *map(dump_pages.module_page, record["modules"])]
+    return [render(dump_pages.index_page(record)), *map(module_page, record["modules"])]
+
+
+def module_page(module: object) -> str:
+    return render(dump_module_page.page(module))
 
 
 def shown(html: str) -> str:
@@ -60,11 +64,11 @@ def test_the_index_links_a_page_a_module_and_names_every_other_file(record: dict
     for module in record["modules"]:
         assert module["function"] in text
     assert "notes.txt 5 B" in text
-    assert "21 29 3" in text
+    assert "21 → 29 3" in text
 
 
 def test_a_page_says_all_parts_of_its_module(record: dict[str, Any]) -> None:
-    text = shown(dump_pages.module_page(record["modules"][0]))
+    text = shown(module_page(record["modules"][0]))
     for sentence in (
         "instructions 21 29",
         "fusion 0 3 +3",
@@ -87,15 +91,15 @@ def test_a_page_says_all_parts_of_its_module(record: dict[str, Any]) -> None:
 def test_a_page_names_the_constants_that_the_text_leaves_out(record: dict[str, Any]) -> None:
     module = record["modules"][1]
     assert module["stages"]["before"]["left_out"]
-    assert "leaves out the values of 2 constants" in shown(dump_pages.module_page(module))
+    assert "leaves out the values of 2 constants" in shown(module_page(module))
 
 
 def test_a_parameter_that_is_returned_says_so(record: dict[str, Any]) -> None:
-    assert "parameter, also output arg1.1" in shown(dump_pages.module_page(record["modules"][2]))
+    assert "parameter, also output arg1.1" in shown(module_page(record["modules"][2]))
 
 
 def test_a_page_without_a_part_says_how_to_have_it() -> None:
-    text = shown(dump_pages.module_page({"number": 1, "name": "jit_f", "function": "f"}))
+    text = shown(module_page({"number": 1, "name": "jit_f", "function": "f"}))
     for sentence in (
         "No stage of the program could be read.",
         "No pass was dumped: set --xla_dump_hlo_pass_re=.*",
@@ -146,8 +150,8 @@ def test_pages_come_out_whatever_part_is_missing_or_null(record: dict[str, Any],
     changed = list(holes(module))
     assert len(changed) > 100
     for each in changed:
-        assert "</html>" in dump_pages.module_page(each)
-    dump_pages.index_page({"modules": changed}, dump_pages.page_names(changed))
+        assert "</html>" in module_page(each)
+    render(dump_pages.index_page({"modules": changed}))
     dump_pages.print_modules({"modules": changed}, Console(file=io.StringIO()))
 
 
@@ -161,7 +165,7 @@ def shortened(value: Any) -> Any:
 def test_a_long_table_is_cut_and_says_so(record: dict[str, Any]) -> None:
     module = copy.deepcopy(record["modules"][0])
     module["stages"]["steps"] *= 100
-    assert f"{600 - dump_pages.LONGEST} more: dump.json has them all." in shown(dump_pages.module_page(module))
+    assert f"{600 - dump_module_page.LONGEST} more: dump.json has them all." in shown(module_page(module))
 
 
 def test_the_console_has_a_row_a_module_and_a_line_for_what_was_not_read(record: dict[str, Any]) -> None:
@@ -239,10 +243,10 @@ def test_a_request_without_a_dump_is_refused_and_nothing_is_written(tmp_path: Pa
 
 def test_every_file_is_listed_with_what_it_is(record: dict[str, Any]) -> None:
     console = Console(file=io.StringIO(), width=200)
-    dump_files.print_files(record, console)
+    dump_pages.print_files(record, console)
     said = console.file.getvalue()
     assert "module 0, steps: " in said and "of no module: 1 file" in said and "notes.txt" in said
     rows = {tuple(line.split(maxsplit=3)[::3]) for line in said.splitlines() if line.startswith("  before_optim")}
     assert rows == {("before_optimizations.txt", "HLO before or after all passes")}
     assert "jit_steps." not in said
-    assert dump_files.tail("module_0000.jit_f.x.txt", "other") == "module_0000.jit_f.x.txt"
+    assert dump_pages.tail("module_0000.jit_f.x.txt", "other") == "module_0000.jit_f.x.txt"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from compare.report.grappler_changes import passes, rewrite_rows
 from compare.report.grappler_pages import write_optimization
 from compare.report.grappler_pictures import draw
 from compare.report.grappler_rows import constants_line, headline, kernel_lines, result_lines, traced_line
-from compare.report.grappler_tables import print_optimization
+from compare.report.page_console import print_page
 from compare.report.terminal import PlainConsole
 
 HOSTILE = '<script>alert(1)</script>\\N"\x1b[31m\u202e'
@@ -28,7 +29,8 @@ def ascribed(**told: object) -> Optimization:
 
 def shown(found: Optimization) -> str:
     console = PlainConsole(file=io.StringIO(), width=200)
-    print_optimization(found, console)
+    with tempfile.TemporaryDirectory() as folder:
+        print_page(write_optimization(found, Path(folder))[0], console)
     return console.file.getvalue()  # pyright: ignore[reportAttributeAccessIssue]
 
 
@@ -159,13 +161,13 @@ def test_a_page_escapes_what_a_function_is_called(tmp_path: Path) -> None:
     before = (node(HOSTILE, HOSTILE, line=HOSTILE), node("r", "_Retval", HOSTILE))
     rewrites = explain_rewrites(align_nodes(before, ()), before, ())
     found = Optimization(name=HOSTILE, before=before, rewrites=group_rewrites(rewrites), failed={HOSTILE: HOSTILE})
-    page = Path(write_optimization(found, tmp_path)[-1]).read_text()
+    page = Path(write_optimization(found, tmp_path)[1][-1]).read_text()
     assert "<script>alert" not in page and "\x1b" not in page and "\u202e" not in page
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
     assert "\x1b" not in shown(found)
 
 
 def test_the_page_has_every_change(tmp_path: Path) -> None:
-    page = Path(write_optimization(ascribed(needs=("arithmetic_optimization",)), tmp_path)[-1]).read_text()
+    page = Path(write_optimization(ascribed(needs=("arithmetic_optimization",)), tmp_path)[1][-1]).read_text()
     assert page.count("arithmetic_optimization (not made without)") >= len(ascribed().rewrites)
     assert "Pow(x, pow/y)" in page and "Square(x)" in page
