@@ -8,6 +8,7 @@ from markupsafe import Markup
 
 from compare.record.envelope import Record
 from compare.report import costs, node_rows, overviews, rooflines, sections, tables, verdicts
+from compare.report.next_steps import next_steps
 from compare.report.page_html import TEMPLATES, script_hash, styles, templates
 from compare.report.showable import printable
 from compare.writing import write_atomically
@@ -33,6 +34,7 @@ def render(record: Record) -> str:
             machine=rooflines.machine(safe),
             dispatch=costs.dispatch(safe),
             overview=overview,
+            next_steps=next_steps(safe, overview),
             columns=overviews.find_columns(overview),
             sections=[sections.section(row, safe.workloads[row.name]) for row in overview],
             style=styles("target.css"),

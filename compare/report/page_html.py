@@ -10,6 +10,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from compare.report import report_words
 from compare.report.pages import Page
 from compare.report.showable import printable
 from compare.writing import write_atomically
@@ -31,13 +32,15 @@ def write_page(page: Page, path: Path) -> Path:
 @functools.cache
 def templates() -> Environment:
     """The templates: strings are escaped, and a name that nobody gave is an error."""
-    return Environment(
+    environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.globals["report_words"] = report_words
+    return environment
 
 
 def styles(*names: str) -> Markup:

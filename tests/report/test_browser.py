@@ -71,6 +71,19 @@ def test_the_page_is_quiet_and_never_wider_than_its_window(
     assert complaints == []
 
 
+@pytest.mark.parametrize("which", ["small", "full"])
+def test_no_table_scrolls_sideways_in_a_window_of_1300_pixels(
+    chromium: Browser, pages: dict[str, Path], which: str
+) -> None:
+    page, _ = watched(chromium, pages[which], width=1300)
+    page.evaluate("for (const details of document.querySelectorAll('details')) details.open = true")
+    wide = "[...document.querySelectorAll('.wide')].filter(table => table.scrollWidth > table.clientWidth).length"
+    assert page.evaluate(wide) == 0
+    page.evaluate("for (const cell of document.querySelectorAll('.leaves td')) cell.style.whiteSpace = 'nowrap'")
+    assert page.evaluate(wide) > 0 or which == "full"
+    page.close()
+
+
 def test_hostile_strings_show_as_text_and_run_nothing(chromium: Browser, report: Path) -> None:
     page, complaints = watched(chromium, report)
     assert page.evaluate("window.hacked") is None

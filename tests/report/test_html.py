@@ -17,10 +17,11 @@ from rich.console import Console
 
 from compare.record.envelope import SCHEMA, Record
 from compare.record.results_file import load_plain
-from compare.report import drawing, verdicts
+from compare.report import drawing, report_words, verdicts
 from compare.report.console import print_overview
 from compare.report.html import TEMPLATES, render, write_report
 from compare.report.overviews import anchors
+from workloads._spec import GATES
 
 SMALL = DATA / "record_small.json"
 RECORD = load_plain(SMALL)
@@ -131,6 +132,28 @@ def test_a_leaf_without_a_verdict_is_never_folded_among_those_that_pass(undrawn:
     html = render(decoded({"workloads": {"one": workload}}))
     assert "<summary>13 passing leaves</summary>" in html
     assert html.index("not judged</span></td>") < html.index("<summary>13 passing leaves</summary>")
+
+
+def test_every_special_word_is_explained_where_it_stands(html: str) -> None:
+    explained = re.findall(r'<abbr title="([^"]+)">([^<]+)</abbr>', html)
+    words = {word for _, word in explained}
+    assert {"case", "leaf", "oracle", "error", "bound", "error ÷ bound", "TF eager vs TF XLA"} <= words
+    assert ("random inputs, drawn from the seed of this number", "seed0") in explained
+    cases = {comparison.case for workload in decoded(RECORD).workloads.values() if workload.parity
+             for gate in workload.parity.gates.values() for comparison in gate.comparisons}  # fmt: skip
+    assert cases <= words and all(report_words.explain_case(case) for case in cases)
+    assert set(report_words.GATES) == set(GATES)
+
+
+def test_a_column_that_is_empty_in_every_leaf_is_left_out(undrawn: None) -> None:
+    record = copy.deepcopy(RECORD)
+    gates = record["workloads"]["running_example"]["parity"]["gates"]
+    for gate in gates.values():
+        for comparison in gate["comparisons"]:
+            comparison |= {"noise": None, "worst_index": [], "expected": None, "found": None}
+    record["workloads"] = {"running_example": record["workloads"]["running_example"]}
+    page = render(decoded(record))
+    assert "error ÷ bound" in page and "TF eager vs TF XLA" not in page and "worst element" not in page
 
 
 def test_a_part_that_is_missing_says_so(undrawn: None) -> None:
