@@ -39,9 +39,10 @@ def regions_hold_exactly(open_regions: OpenRegions, calls: Sequence[Arguments]) 
       PromotionError: a region has no float64 self.
     """
     exact = dataclasses.replace(open_regions, cut_values=open_regions.cut_values.in_double())
+    groups = [_ExactGroup(group) for group in exact.groups]
     return all(
-        _ExactGroup(group).holds(inputs)
-        for group, inputs_of_calls in zip(exact.groups, exact.collect_inputs(calls), strict=True)
+        group.holds(inputs)
+        for group, inputs_of_calls in zip(groups, exact.collect_inputs(calls), strict=True)
         for inputs in inputs_of_calls
     )
 
