@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 from google.protobuf.message import DecodeError
 
-from tf_reference import _graph_entries, _saved_functions, _saved_model, _saved_variables
+from tf_reference import _graph_entries, _private, _saved_functions, _saved_model, _saved_variables
 from tf_reference._checkpoint_graph import DAMAGED
 from tf_reference._flat_graph import FlatGraph, with_own_functions
 from tf_reference._graph_entries import Entry, Tensor
@@ -76,7 +76,11 @@ class SavedFunction:
         inputs = (tensor.name for tensor in self.entry.inputs.values())
         replaced |= dict(zip(inputs, arguments, strict=True))
         names = [tensor.name for tensor in self.entry.outputs.values()]
-        body = _without(with_own_functions(self.graph), {node_of(name) for name in replaced})
+        own = with_own_functions(self.graph)
+        for function in own.library.function:
+            # What is imported with a graph is not kept for where the graph is run.
+            _private.define(function)
+        body = _without(own, {node_of(name) for name in replaced})
         inner = [name for name in dict.fromkeys(names) if name not in replaced]
         results = tf.graph_util.import_graph_def(body, _read_in(body, replaced), inner, name=SCOPE)
         by_name = replaced | dict(zip(inner, results, strict=True))
@@ -119,6 +123,8 @@ def read(saved: SavedGraph) -> SavedFunction:
     path = Path(saved.path)
     with _told(path), bounded_memory(_MOST_BYTES):
         if not path.is_dir():
+            if saved.signature:
+                raise Unsupported(f"expected no signature of {path.name}, which has none, found {saved.signature}: drop it")
             graph = _frozen(path)
             entry = _graph_entries.of_ends(graph, saved.inputs, saved.outputs, path.stem)
             entry, graph, remarks = _part(graph, entry)

@@ -84,8 +84,8 @@ def _trace(function: SavedFunction, specs: Sequence[Spec]) -> Any:
         return function.make_callable().get_concrete_function(*_tensor_specs(specs))
     except UNTRACED as error:
         raise Unsupported(
-            f"expected a graph that TensorFlow {tf.__version__} takes, found {_foreign.error_line(error)[:200]}: save "
-            "it again with this one"
+            f"expected a graph that TensorFlow {tf.__version__} takes, found {_foreign.error_line(error)[:200]}: "
+            "correct --input, or save it again with this one"
         ) from error
 
 

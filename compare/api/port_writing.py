@@ -9,6 +9,7 @@ from pathlib import Path
 
 from compare.api.check_report import CheckReport, report_of
 from compare.api.named_model import NamedModel
+from compare.errors import RequestError
 from compare.inputs import port_files
 from compare.inputs.functions import check_reference
 from compare.inputs.keras_files import KERAS_FILES
@@ -123,6 +124,11 @@ def check_readable(model: NamedModel) -> None:
         option = "--signature" if model.signature else "--output"
         raise RequestError(f"expected {option} with a SavedModel or a .pb file, found {model.target}: drop it")
     if model.inputs or Path(model.target).suffix.lower() not in KERAS_FILES:
+        if ":" not in model.target:
+            raise RequestError(
+                "expected a .keras or .h5 file, the folder of a SavedModel, a .pb file or FILE.py:NAME, found "
+                f"{model.target}: check the path"
+            )
         check_reference("", model.target)
 
 

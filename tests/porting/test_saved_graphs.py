@@ -1,0 +1,198 @@
+"""Ports of SavedModels and frozen graphs: what is read, that it computes the same, what is left, and what is refused."""
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+import tensorflow as tf
+from safetensors.numpy import save
+from saved_graphs import SAVED
+
+from compare.porting.functions.function_source import WrittenFunction, function_source
+from tf_reference import _saved_function, _saved_port
+from tf_reference._flat_graph import FlatGraph
+from workloads._framework import Unsupported
+from workloads._function_graph import VALUE
+from workloads._saved_graph import SavedGraph
+
+pytestmark = [pytest.mark.heavy, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All of them, by name."""
+    made = tmp_path_factory.mktemp("saved")
+    for name, write in SAVED.items():
+        write(made / name)
+    return made
+
+
+def read(folder: Path, name: str, signature: str = "", outputs: tuple[str, ...] = ()) -> WrittenFunction:
+    return function_source(*_saved_port.read(SavedGraph(str(folder / name), signature, (), outputs), []))
+
+
+def call(made: WrittenFunction, text: str, weights: Mapping[str, Any], arrays: list[np.ndarray]) -> Any:
+    names: dict[str, Any] = {"__file__": "f.py"}
+    exec(text, names)  # its text is what is tested
+    grouped = names["traverse_util"].unflatten_dict(weights, sep="/")
+    return jax.jit(names[made.name])(grouped, *arrays)
+
+
+def drawn(made: WrittenFunction) -> list[np.ndarray]:
+    rng = np.random.default_rng(3)
+    arrays = []
+    for result in made.inputs.values():
+        shape = [size or axis + 2 for axis, size in enumerate(result.shape or ())]
+        number = result.dtype.startswith("int")
+        arrays.append(rng.integers(0, 3, shape).astype(result.dtype) if number else rng.standard_normal(shape, "float32"))
+    return arrays
+
+
+@pytest.mark.parametrize(
+    ("name", "signature", "said"),
+    [
+        ("module", "", "jax.nn.relu(x @ weights['net']['w'] + weights['net']['b'])"),
+        ("module", "embed", "jax.nn.sigmoid("),
+        ("functions", "infer_tf", "weights['net']['count'].astype(x.dtype)"),
+        ("keras", "", "weights['attention']['query']['kernel']"),
+        ("looped", "", "jax.lax.fori_loop(0, 3, step, x)"),
+        ("words", "", "jnp.take(weights['rows'], "),
+        ("tf1", "predict", "jnp.concatenate([weights['table']['rows']['part_0'], weights['table']['rows']['part_1']])"),
+        ("tf1_resource", "logits", "jax.lax.stop_gradient(weights['bn']['moving_mean'])"),
+        ("frozen.pb", "", "layer = jax.nn.relu(x @ weights['layer']['w'] + weights['layer']['b'])"),
+    ],
+)
+def test_a_port_computes_what_the_file_does(folder: Path, name: str, signature: str, said: str) -> None:
+    made = read(folder, name, signature)
+    assert not made.unwritten
+    assert said in made.text
+    saved = _saved_function.read(SavedGraph(str(folder / name), signature))
+    arrays = drawn(made)
+    expected = saved.make_callable()(*map(tf.constant, arrays))
+    found = call(made, made.text, made.values, arrays)
+    assert expected.keys() == found.keys()
+    for key in expected:
+        np.testing.assert_allclose(expected[key], found[key], rtol=2e-5, atol=2e-6)
+    # Another weight, or another operation, is another result.
+    weight = next(key for key, value in made.values.items() if value.dtype == np.float32)
+    changed = call(made, made.text, {**made.values, weight: made.values[weight] + 0.5}, arrays)
+    assert any(not np.allclose(expected[key], changed[key], rtol=1e-3) for key in expected)
+
+
+@pytest.mark.parametrize("name", ["module", "keras", "looped"])
+def test_what_is_read_is_what_tensorflow_loads(folder: Path, name: str) -> None:
+    loaded = tf.saved_model.load(folder / name).signatures["serving_default"] if name != "looped" else None
+    function = _saved_function.read(SavedGraph(str(folder / name)))
+    tensors = {
+        key: tf.cast(tf.reshape(tf.range(np.prod([size or 2 for size in tensor.shape])), [s or 2 for s in tensor.shape]) % 3,
+                     tensor.dtype)
+        for key, tensor in function.entry.inputs.items()
+    }  # fmt: skip
+    found = function.make_callable()(*tensors.values())
+    expected = {"output_0": tf.saved_model.load(folder / name)(*tensors.values())} if loaded is None else loaded(**tensors)
+    for key in expected:
+        np.testing.assert_array_equal(expected[key], found[key])
+
+
+def test_gradients_go_through_calls_and_loops(folder: Path) -> None:
+    for name, signature in (("module", "embed"), ("looped", "")):
+        function = _saved_function.read(SavedGraph(str(folder / name), signature))
+        compute = function.make_callable()
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(compute(tf.ones([2, 4]))["output_0"])
+        (weight,) = function.variables.values()
+        gradient = tape.gradient(loss, weight)
+        step = np.zeros(weight.shape, "float32")
+        step[0, 0] = 1e-2
+        weight.assign_add(step)
+        above = tf.reduce_sum(compute(tf.ones([2, 4]))["output_0"])
+        weight.assign_sub(2 * step)
+        below = tf.reduce_sum(compute(tf.ones([2, 4]))["output_0"])
+        assert float((above - below) / 2e-2) == pytest.approx(float(gradient[0, 0]), rel=2e-2)
+
+
+def test_numbers_of_the_file_are_those_that_were_written(folder: Path) -> None:
+    assert " + 0.001)" in read(folder, "tf1", "predict").text
+
+
+def test_texts_stay_in_the_pipeline_or_are_places(folder: Path) -> None:
+    made = read(folder, "words")
+    assert list(made.inputs) == ["x", "None_Lookup"]
+    (remark,) = made.remarks
+    assert remark == (
+        "LookupTableFindV2 stays in TensorFlow's input pipeline: the port takes as None_Lookup what it makes of word"
+    )
+    (place,) = read(folder, "words", "label").unwritten
+    assert place.type == "AsString"
+
+
+def test_an_effect_is_a_place(folder: Path) -> None:
+    (place,) = read(folder, "counter").unwritten
+    assert place.type == "AssignAddVariableOp"
+
+
+def test_outputs_may_be_named_in_the_place_of_a_signature(folder: Path) -> None:
+    made = read(folder, "tf1", outputs=("layer/Relu",))
+    assert list(made.values) == ["layer/w", "layer/b"]
+    assert "'layer/Relu': " in made.text
+
+
+def test_a_weight_that_was_changed_in_the_file_is_told(folder: Path, tmp_path: Path) -> None:
+    saved, spec = SavedGraph(str(folder / "module")), [("x", (None, 4), "float32")]
+    _, arrays = _saved_port.read(saved, [])
+    values = {key.removeprefix(VALUE): np.asarray(array) for key, array in arrays.items() if key.startswith(VALUE)}
+    carried = tmp_path / "weights.safetensors"
+    carried.write_bytes(save(values))
+    assert _saved_port.saved_graph_port(saved, spec, "float32", carried).weights.keys() == values.keys()
+    values["net/b"] = values["net/b"] + np.float32([0, 1e-7, 0])
+    carried.write_bytes(save(values))
+    with pytest.raises(Unsupported, match="expected net/b in .* bit by bit, found another value"):
+        _saved_port.saved_graph_port(saved, spec, "float32", carried)
+
+
+@pytest.mark.parametrize(
+    ("name", "signature", "found"),
+    [
+        ("module", "nope", "found embed, serving_default, and the functions infer_tf: name one"),
+        ("functions", "", "expected one signature, or serving_default among several, found none, and the functions"),
+        ("tf1", "", "found logits, predict: name one"),
+        ("frozen.pb", "a", "expected no signature"),
+        ("none", "", "found no such file"),
+        ("damaged", "", "damaged"),
+        ("variables", "", "found no variables in it"),
+        ("cut", "", "found what cannot be read"),
+        ("linked", "", "a link that leads"),
+        ("no.pb", "", "damaged"),
+    ],
+)
+def test_what_is_bad_is_refused_in_one_line(folder: Path, tmp_path: Path, name: str, signature: str, found: str) -> None:
+    copies = tmp_path / "copies"
+    copies.mkdir()
+    for copy in ("damaged", "variables", "cut", "linked"):
+        shutil.copytree(folder / "module", copies / copy)
+    graph = (folder / "module" / "saved_model.pb").read_bytes()
+    (copies / "damaged" / "saved_model.pb").write_bytes(graph[:700])
+    shutil.rmtree(copies / "variables" / "variables")
+    (copies / "cut" / "variables" / "variables.index").write_bytes(b"x" * 60)
+    shutil.rmtree(copies / "linked" / "variables")
+    (copies / "linked" / "variables").symlink_to(folder / "module" / "variables")
+    (copies / "no.pb").write_bytes(b"hello")
+    where = copies if (copies / name).exists() else folder
+    with pytest.raises(Unsupported, match=found) as error:
+        _saved_port.read(SavedGraph(str(where / name), signature), [])
+    assert "\n" not in str(error.value)
+
+
+def test_a_function_within_itself_is_refused() -> None:
+    graph = tf.compat.v1.GraphDef()
+    function = graph.library.function.add()
+    function.signature.name = "f"
+    node = function.node_def.add(op="PartitionedCall", name="again")
+    node.attr["f"].func.name = "f"
+    graph.node.add(op="PartitionedCall", name="start").attr["f"].func.name = "f"
+    with pytest.raises(Unsupported, match="found f within itself"):
+        FlatGraph(graph).flatten()

@@ -1,0 +1,176 @@
+"""SavedModels and frozen graphs, made as people make them: small ones, in the styles of TensorFlow 1 and 2 and Keras 3."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+_V1 = tf.compat.v1
+_FLOATS = tf.TensorSpec([None, 4], tf.float32, "x")
+
+
+def _draw(*shape: int) -> np.ndarray:
+    return np.random.default_rng(len(shape)).standard_normal(shape).astype("float32") * 0.5
+
+
+class Net(tf.Module):
+    """Several functions, and a variable that is no float."""
+
+    def __init__(self) -> None:
+        super().__init__(name="net")
+        with self.name_scope:
+            self.w = tf.Variable(_draw(4, 3), name="w")
+            self.b = tf.Variable(_draw(3), name="b")
+            self.count = tf.Variable(3, trainable=False, name="count")
+
+    @tf.function(input_signature=[_FLOATS])
+    def infer_tf(self, x: tf.Tensor) -> dict[str, tf.Tensor]:
+        """Two outputs."""
+        hidden = tf.nn.relu(x @ self.w + self.b)
+        return {"logits": hidden, "scaled": hidden * tf.cast(self.count, tf.float32)}
+
+    @tf.function(input_signature=[_FLOATS])
+    def embed(self, x: tf.Tensor) -> tf.Tensor:
+        """One output."""
+        return tf.nn.silu(x @ self.w)
+
+
+class Looped(tf.Module):
+    """A loop that reads a variable, and a branch."""
+
+    def __init__(self) -> None:
+        super().__init__(name="looped")
+        self.w = tf.Variable(_draw(4, 4), name="w")
+
+    @tf.function(input_signature=[_FLOATS])
+    def __call__(self, x: tf.Tensor) -> tf.Tensor:
+        for i in tf.range(3):
+            x = tf.tanh(x @ self.w) + tf.cast(i, tf.float32)
+        return tf.cond(tf.reduce_sum(x) > 0.0, lambda: x * 2.0, lambda: x)
+
+
+class Words(tf.Module):
+    """A table of words before an embedding; `label` gives a word back."""
+
+    def __init__(self) -> None:
+        super().__init__(name="words")
+        words = tf.lookup.KeyValueTensorInitializer(["a", "b"], tf.constant([1, 2], tf.int64))
+        self.table = tf.lookup.StaticHashTable(words, 0)
+        self.rows = tf.Variable(_draw(3, 4), name="rows")
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, "word"), _FLOATS])
+    def __call__(self, word: tf.Tensor, x: tf.Tensor) -> tf.Tensor:
+        return tf.gather(self.rows, self.table.lookup(word)) + x
+
+    @tf.function(input_signature=[_FLOATS])
+    def label(self, x: tf.Tensor) -> tf.Tensor:
+        """A text of what is computed."""
+        return tf.strings.as_string(tf.reduce_sum(x @ tf.transpose(self.rows)))
+
+
+class Counter(tf.Module):
+    """A call counts."""
+
+    def __init__(self) -> None:
+        super().__init__(name="counter")
+        self.n = tf.Variable(0.0, name="n", trainable=False)
+
+    @tf.function(input_signature=[_FLOATS])
+    def __call__(self, x: tf.Tensor) -> tf.Tensor:
+        self.n.assign_add(1.0)
+        return x * 2.0
+
+
+def save_module(folder: Path) -> None:
+    """Two signatures, one of them the default, and functions."""
+    net = Net()
+    tf.saved_model.save(net, folder, signatures={"serving_default": net.infer_tf, "embed": net.embed})
+
+
+def save_without_signatures(folder: Path) -> None:
+    """Functions alone."""
+    tf.saved_model.save(Net(), folder)
+
+
+def save_keras(folder: Path) -> None:
+    """Keras 3 exports: batch norm, attention, inputs in a dict, steps that are not fixed."""
+    ids, features = keras.Input((None,), dtype="int32", name="ids"), keras.Input((None, 4), name="features")
+    table = keras.layers.Embedding(10, 8, name="table")(ids)
+    mixed = keras.layers.Dense(8, "gelu", name="mix")(keras.layers.Concatenate()([table, features]))
+    attended = keras.layers.MultiHeadAttention(2, 4, name="attention")(mixed, mixed)
+    normed = keras.layers.BatchNormalization(name="norm")(attended + mixed)
+    outputs = {"tokens": keras.layers.Dense(10, name="head")(normed), "pooled": keras.ops.mean(normed, 1)}
+    keras.Model({"ids": ids, "features": features}, outputs).export(folder, verbose=False)
+
+
+def save_looped(folder: Path) -> None:
+    """A loop and a branch."""
+    tf.saved_model.save(Looped(), folder)
+
+
+def save_words(folder: Path) -> None:
+    """Texts before and behind the numbers."""
+    words = Words()
+    tf.saved_model.save(words, folder, signatures={"serving_default": words.__call__, "label": words.label})
+
+
+def save_counter(folder: Path) -> None:
+    """An effect."""
+    tf.saved_model.save(Counter(), folder)
+
+
+def _tf1_graph(resource: bool) -> tuple[Any, Any, Any]:
+    (_V1.enable_resource_variables if resource else _V1.disable_resource_variables)()
+    x = _V1.placeholder(tf.float32, [None, 8], "x")
+    with _V1.variable_scope("layer"):
+        weights = _V1.get_variable("w", [8, 6]), _V1.get_variable("b", [6])
+        h = tf.nn.relu(tf.matmul(x, weights[0]) + weights[1])
+    with _V1.variable_scope("bn"):
+        ones = _V1.ones_initializer()
+        gamma, beta = _V1.get_variable("gamma", [6], initializer=ones), _V1.get_variable("beta", [6])
+        mean = _V1.get_variable("moving_mean", [6], trainable=False)
+        variance = _V1.get_variable("moving_variance", [6], trainable=False, initializer=ones)
+        h = tf.nn.batch_normalization(h, mean, variance, beta, gamma, 1e-3)
+    with _V1.variable_scope("table", partitioner=_V1.fixed_size_partitioner(2)):
+        h = tf.matmul(h, _V1.get_variable("rows", [6, 4]))
+    return x, h, tf.nn.softmax(h, name="probabilities")
+
+
+def save_tf1(folder: Path, resource: bool = False) -> None:
+    """Variables by scopes, in two parts one of them, with two signatures and no default."""
+    with tf.Graph().as_default() as graph, _V1.Session(graph=graph) as session:
+        x, h, y = _tf1_graph(resource)
+        session.run(_V1.global_variables_initializer())
+        signature = _V1.saved_model.predict_signature_def
+        builder = _V1.saved_model.builder.SavedModelBuilder(str(folder))
+        signatures = {"predict": signature({"x": x}, {"y": y}), "logits": signature({"x": x}, {"y": h})}
+        builder.add_meta_graph_and_variables(session, ["serve"], signatures)
+        builder.save()
+    _V1.enable_resource_variables()
+
+
+def save_tf1_resource(folder: Path) -> None:
+    """The same, of resource variables."""
+    save_tf1(folder, resource=True)
+
+
+def save_frozen(path: Path) -> None:
+    """A GraphDef whose variables are constants."""
+    with tf.Graph().as_default() as graph, _V1.Session(graph=graph) as session:
+        _, _, y = _tf1_graph(resource=False)
+        session.run(_V1.global_variables_initializer())
+        frozen = _V1.graph_util.convert_variables_to_constants(session, graph.as_graph_def(), [y.op.name])
+    _V1.enable_resource_variables()
+    path.write_bytes(frozen.SerializeToString())
+
+
+SAVED: Mapping[str, Callable[[Path], None]] = {
+    "module": save_module, "functions": save_without_signatures, "keras": save_keras, "looped": save_looped,
+    "words": save_words, "counter": save_counter, "tf1": save_tf1, "tf1_resource": save_tf1_resource,
+    "frozen.pb": save_frozen,
+}  # fmt: skip
