@@ -2,105 +2,77 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from compare.record.base import Number
 from compare.record.cost_parts import Batch, Batches, Cache, LargestBatch, Memory, Phases, Stages
 from compare.record.envelope import Record
 from compare.record.workload_part import Workload
 from compare.report import numbers
+from compare.report.pages import Cell, Column, Table, columns
 from compare.report.showable import present
 from compare.report.tables import order_modes
 
-STAGES = ("import", "load", "trace", "lower", "compile", "first call", "steady")
-"""What the seconds of a `PhaseRow` are of."""
+_PHASES = (
+    *columns("mode", "cache"),
+    *columns("import", "load", "trace", "lower", "compile", "first call", "steady call", kind="number"),
+    *(Column("memory before", "number", "page"), Column("peak memory", "number")),
+)
+_STORAGE = (
+    *(Column("mode"), *columns("cache entries", "cache size", kind="number")),
+    *columns("arguments", "outputs", "temporary memory", "in place", "machine code", kind="number"),
+    Column("note", "wrap"),
+)
+_DISPATCH = (
+    Column("dispatch of one call on eight elements"),
+    *columns("public call", "compiled code alone", kind="number"),
+)
+_BATCHES = (
+    *(Column("mode"), Column("batch", "number"), Column("peak memory", "number strong"), Column("fits")),
+    *(*columns("temporary", "call", "throughput", kind="number"), Column("why not", "wrap")),
+)
 
 
-@dataclass(frozen=True)
-class PhaseRow:
-    """One mode without a compilation cache, or with a filled one."""
-
-    mode: str
-    state: str
-    seconds: tuple[str, ...]
-    derived: bool
-    """Compiling was not timed: it is what the first call took beyond all else."""
-    held: str
-    peak: str
-
-
-@dataclass(frozen=True)
-class StorageRow:
-    """What a mode leaves in a compilation cache, sets aside in memory, and compiles to."""
-
-    mode: str
-    entries: str
-    cache: str
-    arguments: str
-    outputs: str
-    temporary: str
-    aliased: str
-    code: str
-    reasons: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class DispatchRow:
-    """One call on eight elements: what calling itself costs."""
-
-    mode: str
-    public: str
-    concrete: str
-
-
-@dataclass(frozen=True)
-class BatchRow:
-    """One mode at one batch size."""
-
-    mode: str
-    batch: str
-    peak: str
-    temporary: str
-    steady: str
-    throughput: str
-    fits: bool | None
-    """Within the limit; None where that is not known."""
-    reason: str
-
-
-def phases(workload: Workload) -> tuple[PhaseRow, ...]:
+def phases(workload: Workload) -> Table:
     """Every mode, cold and then cached where there is a cache."""
-    return tuple(
+    rows = [
         _phase(mode, state, stages)
         for mode in order_modes(workload.phases)
         for state, stages in (("cold", workload.phases[mode].cold), ("cached", workload.phases[mode].cached))
         if stages is not None
-    )
+    ]
+    return Table(_PHASES, rows, "phases")
 
 
-def storage(workload: Workload) -> tuple[StorageRow, ...]:
-    """Cache, memory and code of every mode."""
-    return tuple(_storage(mode, workload.phases[mode]) for mode in order_modes(workload.phases))
+def has_derived(workload: Workload) -> bool:
+    """Whether a compile time was not timed: it is what the first call took beyond all else."""
+    stages = [stages for phases in workload.phases.values() for stages in (phases.cold, phases.cached) if stages]
+    return any(stage.compile_derived for stage in stages)
 
 
-def dispatch(record: Record) -> tuple[DispatchRow, ...]:
-    """What a call costs, by mode."""
+def storage(workload: Workload) -> Table:
+    """What every mode leaves in a compilation cache, sets aside in memory, and compiles to."""
+    rows = [_storage(mode, workload.phases[mode]) for mode in order_modes(workload.phases)]
+    return Table(_STORAGE, rows, "cache, memory and code")
+
+
+def dispatch(record: Record) -> Table:
+    """What a call on eight elements costs, by mode."""
     of_each = {"": record.dispatch} if record.dispatch else {name: node.dispatch for name, node in record.nodes.items()}
-    return tuple(
-        DispatchRow(
+    rows = [
+        (
             f"{mode} on {name}" if name else mode,
             numbers.seconds(entries[mode].public_s),
             numbers.seconds(entries[mode].concrete_s),
         )
         for name, entries in of_each.items()
         for mode in order_modes(entries)
-    )
+    ]
+    return Table(_DISPATCH, rows, "dispatch")
 
 
-def batches(workload: Workload) -> tuple[BatchRow, ...]:
+def batches(workload: Workload) -> Table:
     """Every mode and batch size that was tried, in the record's order."""
     trials = workload.batches or Batches()
-    return tuple(_batch(row, numbers.finite(trials.limit_bytes)) for row in trials.rows)
+    return Table(_BATCHES, [_batch(row, numbers.finite(trials.limit_bytes)) for row in trials.rows], "batches")
 
 
 def batch_limit(workload: Workload) -> str:
@@ -121,46 +93,38 @@ def examples_per_second(value: Number) -> str:
     return numbers.MISSING if number is None else f"{number:,.0f} examples/s"
 
 
-def _phase(mode: str, state: str, stages: Stages) -> PhaseRow:
+def _phase(mode: str, state: str, stages: Stages) -> list[Cell]:
     seconds = (
         *(stages.import_s, stages.load_s, stages.trace_s, stages.lower_s),
         *(stages.compile_s, stages.first_call_s, stages.steady_s),
     )
-    return PhaseRow(
-        mode=mode,
-        state=state,
-        seconds=tuple(map(numbers.seconds, seconds)),
-        derived=bool(stages.compile_derived),
-        held=numbers.binary_bytes(stages.baseline_rss_bytes),
-        peak=numbers.binary_bytes(stages.peak_rss_bytes),
-    )
+    cells = [Cell(text) for text in (mode, state, *map(numbers.seconds, seconds))]
+    cells[6] = Cell(cells[6].text, note="derived" if stages.compile_derived else "")
+    memory = (stages.baseline_rss_bytes, stages.peak_rss_bytes)
+    return [*cells, *map(Cell, map(numbers.binary_bytes, memory))]
 
 
-def _storage(mode: str, phases: Phases) -> StorageRow:
+def _storage(mode: str, phases: Phases) -> tuple[str, ...]:
     cache, memory = phases.cache or Cache(), phases.memory or Memory()
-    return StorageRow(
-        mode=mode,
-        entries=numbers.count(cache.entries),
-        cache=numbers.binary_bytes(cache.bytes),
-        arguments=numbers.binary_bytes(memory.argument_bytes),
-        outputs=numbers.binary_bytes(memory.output_bytes),
-        temporary=numbers.binary_bytes(memory.temp_bytes),
-        aliased=numbers.binary_bytes(memory.alias_bytes),
-        code=numbers.binary_bytes(phases.code_bytes),
-        reasons=tuple(filter(None, (cache.reason, phases.code_reason))),
+    sizes = (memory.argument_bytes, memory.output_bytes, memory.temp_bytes, memory.alias_bytes, phases.code_bytes)
+    reasons = "; ".join(filter(None, (cache.reason, phases.code_reason)))
+    return (
+        *(mode, numbers.count(cache.entries), numbers.binary_bytes(cache.bytes)),
+        *map(numbers.binary_bytes, sizes),
+        reasons,
     )
 
 
-def _batch(row: Batch, limit: float | None) -> BatchRow:
-    return BatchRow(
-        mode=row.mode,
-        batch=numbers.count(row.batch),
-        peak=numbers.binary_bytes(row.peak_bytes),
-        temporary=numbers.binary_bytes(row.temp_bytes),
-        steady=numbers.seconds(row.steady_s),
-        throughput=examples_per_second(row.examples_per_s),
-        fits=_fits(row, limit),
-        reason=row.reason,
+def _batch(row: Batch, limit: float | None) -> tuple[str, ...]:
+    return (
+        row.mode,
+        numbers.count(row.batch),
+        numbers.binary_bytes(row.peak_bytes),
+        {True: "yes", False: "no", None: numbers.MISSING}[_fits(row, limit)],
+        numbers.binary_bytes(row.temp_bytes),
+        numbers.seconds(row.steady_s),
+        examples_per_second(row.examples_per_s),
+        row.reason,
     )
 
 

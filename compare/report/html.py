@@ -37,7 +37,7 @@ def render(record: Record) -> str:
             next_steps=next_steps(safe, overview),
             columns=overviews.find_columns(overview),
             sections=[sections.section(row, safe.workloads[row.name]) for row in overview],
-            style=styles("target.css"),
+            style=styles("dump.css", "page.css", "target.css"),
             script=Markup(script),
             script_hash=script_hash(script),
         )

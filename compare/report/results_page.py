@@ -9,7 +9,7 @@ from compare.record.envelope import Environment, Record
 from compare.record.timing_part import Timing
 from compare.record.workload_part import Workload
 from compare.report import attributions, costs, narrow_arithmetic, node_rows, numbers, rooflines, tables, timing_notes
-from compare.report.markdown import code, escape, table
+from compare.report.markdown import code, escape, rows_of, table
 from compare.report.standings import Standing, ratio_cell, standing
 from compare.report.tables import RatioRow, order_modes, recorded_ratio
 from workloads._modes import JAX_TUNED, PORT, Pair, recorded_mode
@@ -99,12 +99,7 @@ def _versions(environment: Environment) -> Iterator[tuple[str, str]]:
 
 
 def _machine(record: Record, of: str) -> list[str]:
-    figures = [(row.figure, row.by, row.threads, row.value, row.working_set) for row in rooflines.machine(record)]
-    calls = [(row.mode, row.public, row.concrete) for row in costs.dispatch(record)]
-    lines = [
-        *table(("measured in this run", "fastest by", "threads", "figure", "working set"), figures, left_columns=2),
-        *table(("dispatch of one call on eight elements", "public call", "compiled code alone"), calls),
-    ]
+    lines = [*rows_of(rooflines.machine(record)), *rows_of(costs.dispatch(record))]
     return [f"## Machine limits{of}", "", *lines] if lines else []
 
 
@@ -130,7 +125,7 @@ def _workload(name: str, workload: Workload) -> list[str]:
     for why in (*remarks, *narrow_arithmetic.in_words(workload)):
         lines += [f"{why}.", ""] if why else []
     lines += _doubts(workload) + _by_threads(workload) + _peers(workload)
-    return lines + _phases(workload) + _roofline(workload) + _batches(workload)
+    return lines + rows_of(costs.phases(workload)) + _roofline(workload) + _batches(workload)
 
 
 def _tuning_lines(workload: Workload) -> list[str]:
@@ -215,18 +210,9 @@ def _peers(workload: Workload) -> list[str]:
     return table(("peer", "parity", "median call", "jax/jit / peer"), rows, left_columns=2)
 
 
-def _phases(workload: Workload) -> list[str]:
-    titles = ("mode", "cache", *costs.STAGES, "peak memory")
-    rows = [(row.mode, row.state, *row.seconds, row.peak) for row in costs.phases(workload)]
-    return table(titles, rows, left_columns=2)
-
-
 def _roofline(workload: Workload) -> list[str]:
     roofline = rooflines.roofline(workload)
-    if roofline is None:
-        return []
-    rows = [(row.mode, row.note, row.share) for row in roofline.rows]
-    return [f"{roofline.sentence}.", "", *table(("mode", "note", "fraction of the limit"), rows, left_columns=2)]
+    return [f"{roofline.sentence}.", "", *rows_of(roofline.modes)] if roofline else []
 
 
 def _batches(workload: Workload) -> list[str]:

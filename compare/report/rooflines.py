@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from compare.record.base import Number
 from compare.record.cost_parts import Limits
 from compare.record.envelope import Record
 from compare.record.workload_part import Workload
 from compare.report import numbers
+from compare.report.pages import Column, Table
 from compare.report.showable import present
 from compare.report.tables import order_modes
 
@@ -18,24 +19,11 @@ _BOUNDS_BY_FIELD = {f"{bound}_s": limit for bound, limit in BOUNDS.items()}
 """By the names of their seconds in the record."""
 
 
-@dataclass(frozen=True)
-class MachineRow:
-    """One figure that was measured on this machine in this run, and by what."""
-
-    threads: str
-    figure: str
-    value: str
-    by: str
-    working_set: str
-
-
-@dataclass(frozen=True)
-class LimitRow:
-    """One mode: the part of the limit that it reaches."""
-
-    mode: str
-    share: str
-    note: str
+_MACHINE = (
+    *(Column("measured in this run"), Column("fastest by"), Column("threads", "number")),
+    *(Column("figure", "number strong"), Column("working set", "number")),
+)
+_MODES = (Column("mode"), Column("note", "wrap"), Column("fraction of the limit", "number strong"))
 
 
 @dataclass(frozen=True)
@@ -44,13 +32,19 @@ class Roofline:
 
     sentence: str
     bounds: tuple[tuple[str, str], ...]
-    rows: tuple[LimitRow, ...]
+    modes: Table
 
 
-def machine(record: Record) -> tuple[MachineRow, ...]:
+def machine(record: Record) -> Table:
     """Bandwidth by kind of traffic, then matrix products by type, for each number of threads."""
     limits = {"": record.machine} if record.machine else {name: node.machine for name, node in record.nodes.items()}
-    return tuple(row for name, machine in limits.items() for row in _of_machine(name, machine))
+    rows = [
+        (f"{figure} on {name}" if name else figure, *rest)
+        for name, machine in limits.items()
+        for count in sorted(machine, key=lambda count: (len(count), count))
+        for figure, *rest in _machine(count, machine[count])
+    ]
+    return Table(_MACHINE, rows, "machine")
 
 
 def roofline(workload: Workload) -> Roofline | None:
@@ -59,8 +53,9 @@ def roofline(workload: Workload) -> Roofline | None:
     if recorded_roofline is None:
         return None
     if recorded_roofline.reason:
-        return Roofline(f"No lower bound: {recorded_roofline.reason}", (), ())
-    bound = recorded_roofline.bound
+        return Roofline(f"No lower bound: {recorded_roofline.reason}", (), Table(_MODES, ()))
+    bound, modes = recorded_roofline.bound, recorded_roofline.modes
+    rows = [(mode, modes[mode].note, numbers.share(modes[mode].share)) for mode in order_modes(modes)]
     traffic = f"{recorded_roofline.kind or ''} traffic at {rate(recorded_roofline.bandwidth_bytes_per_s)}"
     by = f" by {recorded_roofline.bandwidth_by}" if recorded_roofline.bandwidth_by else ""
     return Roofline(
@@ -73,10 +68,7 @@ def roofline(workload: Workload) -> Roofline | None:
             (_BOUNDS_BY_FIELD.get(name, name), numbers.seconds(value))
             for name, value in recorded_roofline.bounds.items()
         ),
-        rows=tuple(
-            LimitRow(mode, numbers.share(recorded_roofline.modes[mode].share), recorded_roofline.modes[mode].note)
-            for mode in order_modes(recorded_roofline.modes)
-        ),
+        modes=Table(_MODES, rows, "fraction of the limit"),
     )
 
 
@@ -86,26 +78,11 @@ def rate(bytes_per_s: Number) -> str:
     return numbers.MISSING if number is None else f"{number / 1e9:,.1f} GB/s"
 
 
-def _of_machine(node: str, machine: Mapping[str, Limits]) -> Iterator[MachineRow]:
-    """The rows of one machine, which say of which node they are where there are several."""
-    for count in sorted(machine, key=lambda count: (len(count), count)):
-        for row in _machine(count, machine[count]):
-            yield replace(row, figure=f"{row.figure} on {node}") if node else row
-
-
-def _machine(count: str, limits: Limits) -> list[MachineRow]:
-    rows = [
-        MachineRow(
-            threads=count,
-            figure=kind,
-            value=rate(measurement.bytes_per_s),
-            by=measurement.by,
-            working_set=numbers.binary_bytes(measurement.working_set_bytes),
-        )
-        for kind, measurement in (("read", limits.read), ("copy", limits.copy), ("triad", limits.triad))
-        if measurement is not None
-    ]
+def _machine(count: str, limits: Limits) -> Iterator[tuple[str, ...]]:
+    for kind, measurement in (("read", limits.read), ("copy", limits.copy), ("triad", limits.triad)):
+        if measurement is not None:
+            working_set = numbers.binary_bytes(measurement.working_set_bytes)
+            yield kind, measurement.by, count, rate(measurement.bytes_per_s), working_set
     for dtype, product in limits.gemm.items():
-        speed = numbers.operations(product.flops_per_s)
-        rows.append(MachineRow(count, f"matrix product {dtype}", f"{speed}/s", product.by, numbers.MISSING))
-    return rows
+        speed = f"{numbers.operations(product.flops_per_s)}/s"
+        yield f"matrix product {dtype}", product.by, count, speed, numbers.MISSING

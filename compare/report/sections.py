@@ -19,6 +19,7 @@ from compare.report import (
     narrow_arithmetic,
     node_rows,
     numbers,
+    pages,
     program_texts,
     reach,
     rooflines,
@@ -28,6 +29,7 @@ from compare.report import (
     verdicts,
 )
 from compare.report.overviews import OverviewRow
+from compare.report.pages import Charts, Lines
 from workloads._dimensions import describe_dimensions
 from workloads._modes import JAX_JIT, JAX_TUNED
 
@@ -115,22 +117,6 @@ class ConditionsSection:
 
 
 @dataclass(frozen=True)
-class CostSection:
-    """Startup, the roofline, and batch sizes."""
-
-    phases: Sequence[costs.PhaseRow]
-    modes_alike: Sequence[str]
-    """Which modes have no row there because they compiled nothing."""
-    storage: Sequence[costs.StorageRow]
-    roofline: rooflines.Roofline | None
-    roofline_chart: Markup
-    batches: Sequence[costs.BatchRow]
-    batch_limit: str
-    largest_batches: Sequence[tuple[str, str]]
-    batch_chart: Markup
-
-
-@dataclass(frozen=True)
 class Section:
     """One workload on the page."""
 
@@ -149,7 +135,8 @@ class Section:
     targets: Sequence[target_rows.TargetRows]
     timing: TimingSection
     conditions: ConditionsSection
-    costs: CostSection
+    costs: Sequence[pages.Section]
+    """Startup, the roofline, and batch sizes."""
 
 
 def section(row: OverviewRow, workload: Workload) -> Section:
@@ -169,7 +156,7 @@ def section(row: OverviewRow, workload: Workload) -> Section:
         targets=[target_rows.rows(name, target) for name, target in workload.targets.items()],
         timing=_timing(workload),
         conditions=_conditions(workload),
-        costs=_costs(workload),
+        costs=[part for part in (_startup(workload), _roofline(workload), _batches(workload)) if part],
     )
 
 
@@ -259,15 +246,36 @@ def _conditions(workload: Workload) -> ConditionsSection:
     )
 
 
-def _costs(workload: Workload) -> CostSection:
-    return CostSection(
-        phases=costs.phases(workload),
-        modes_alike=tables.modes_alike(workload, workload.phases),
-        storage=costs.storage(workload),
-        roofline=rooflines.roofline(workload),
-        roofline_chart=Markup(cost_charts.roofline(workload)),
-        batches=costs.batches(workload),
-        batch_limit=costs.batch_limit(workload),
-        largest_batches=costs.largest_batches(workload),
-        batch_chart=Markup(cost_charts.batches(workload)),
+def _startup(workload: Workload) -> pages.Section | None:
+    if not workload.phases:
+        return None
+    how = "Each mode in fresh processes of its own, without and with a warm compilation cache."
+    alike = [f"{line}." for line in tables.modes_alike(workload, workload.phases)]
+    derived = "Derived: Not timed by the framework: the time of the first call minus lowering and one steady call."
+    blocks = (
+        Lines([how], "note"),
+        costs.phases(workload),
+        Lines([*alike, *([derived] if costs.has_derived(workload) else [])], "note"),
+        costs.storage(workload),
     )
+    return pages.Section("Startup", blocks=blocks)
+
+
+def _roofline(workload: Workload) -> pages.Section | None:
+    roofline = rooflines.roofline(workload)
+    if roofline is None:
+        return None
+    caption = "The limits of this machine, and every mode at the arithmetic intensity of the stated cost"
+    lines = [f"{roofline.sentence}.", *(f"lower bound from {name}: {seconds}" for name, seconds in roofline.bounds)]
+    charts_shown = [(caption, cost_charts.roofline(workload))] if roofline.modes.rows else []
+    return pages.Section("Roofline", blocks=(Lines(lines), Charts(charts_shown), roofline.modes))
+
+
+def _batches(workload: Workload) -> pages.Section | None:
+    trials, limit = costs.batches(workload), costs.batch_limit(workload)
+    if not trials.rows:
+        return None
+    caption = f"Peak memory against batch{f', limit {limit}' if limit else ''}"
+    largest = [f"{mode}: {batch}" for mode, batch in costs.largest_batches(workload)]
+    blocks = (Lines(largest), Charts([(caption, cost_charts.batches(workload))]), trials)
+    return pages.Section("Batch sizes", blocks=blocks)
