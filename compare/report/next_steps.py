@@ -26,11 +26,11 @@ def next_steps(record: Record, rows: Sequence[OverviewRow]) -> list[tuple[str, s
       record: of the run.
       rows: its overview.
     """
-    failing = [row for row in rows if row.verdict == FAIL]
-    if failing:
-        return [step for row in failing[:_MOST] for step in _of_failure(_operands(record.command, row.name))]
-    passing = [row for row in rows if row.verdict == PASS][:_MOST]
-    return [step for row in passing for step in _of_pass(row, record.workloads[row.name], record.command)]
+    failures = [row for row in rows if row.verdict == FAIL]
+    if failures:
+        return [step for row in failures[:_MOST] for step in _of_failure(_operands(record.command, row.name))]
+    passes = [row for row in rows if row.verdict == PASS][:_MOST]
+    return [step for row in passes for step in _of_pass(row, record.workloads[row.name], record.command)]
 
 
 def _of_failure(operands: str) -> Iterator[tuple[str, str]]:
