@@ -106,7 +106,7 @@ def _check_names(names: Sequence[str], by_name: Mapping[str, Any]) -> None:
     for name in names:
         if node_of(name) not in by_name:
             raise Unsupported(
-                f"expected a node {name[:100]} in the graph, found {list_names([*by_name][-_MOST_NAMES:])}: name one of it"
+                f"expected a node {name[:100]} in the graph, found {list_names([*by_name][-_MOST_NAMES:])}: name one"
             )
 
 

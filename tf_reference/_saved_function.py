@@ -124,7 +124,9 @@ def read(saved: SavedGraph) -> SavedFunction:
     with _told(path), bounded_memory(_MOST_BYTES):
         if not path.is_dir():
             if saved.signature:
-                raise Unsupported(f"expected no signature of {path.name}, which has none, found {saved.signature}: drop it")
+                raise Unsupported(
+                    f"expected no signature of {path.name}, which has none, found {saved.signature}: drop it"
+                )
             graph = _frozen(path)
             entry = _graph_entries.of_ends(graph, saved.inputs, saved.outputs, path.stem)
             entry, graph, remarks = _part(graph, entry)
@@ -162,7 +164,9 @@ def _told(path: Path) -> Iterator[None]:
     try:
         yield
     except Unusable as error:
-        raise Unsupported(f"expected a graph and its variables in {path}, found {error}: save the model again") from error
+        raise Unsupported(
+            f"expected a graph and its variables in {path}, found {error}: save the model again"
+        ) from error
     except (*DAMAGED, OSError) as error:
         raise Unsupported(
             f"expected a graph and its variables in {path}, found what cannot be read "

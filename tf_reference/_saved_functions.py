@@ -68,8 +68,8 @@ def entry_of(meta: Any, method: SavedMethod) -> tuple[Entry, Any]:
     traces = [name for name in method.traces if name in objects.concrete_functions and name in library]
     if len(traces) != 1:
         raise Unsupported(
-            f"expected one trace of {method.name[:100]}, found {len(traces)}: save it with one input_signature, or name "
-            "a signature"
+            f"expected one trace of {method.name[:100]}, found {len(traces)}: save it with one input_signature, "
+            "or name a signature"
         )
     (trace,) = traces
     about, function = objects.concrete_functions[trace], library[trace]
@@ -145,7 +145,9 @@ def _tensors(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
             for item in getattr(value, kind).values:
                 yield from _tensors(item, key)
         case "type_spec_value":
-            raise Unsupported("expected a function of tensors, found a sparse or ragged one: name a signature of tensors")
+            raise Unsupported(
+                "expected a function of tensors, found a sparse or ragged one: name a signature of tensors"
+            )
 
 
 def _of_fields(fields: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -98,11 +98,13 @@ def _specs(function: SavedFunction, inputs: Sequence[Spec]) -> list[Spec]:
     given = {name: (shape, dtype) for name, shape, dtype in inputs}
     specs: list[Spec] = []
     for key, tensor in function.entry.inputs.items():
-        shape, dtype = next((given.pop(name) for name in (key, plain(key)) if name in given), (tensor.shape, tensor.dtype))
+        shape, dtype = next(
+            (given.pop(name) for name in (key, plain(key)) if name in given), (tensor.shape, tensor.dtype)
+        )
         if dtype in ("string", "resource", "variant"):
             raise Unsupported(
-                f"expected numbers as inputs, found {key[:100]} of the type {dtype}, and numbers that are made of it and of "
-                "weights: name outputs that do without it by --output"
+                f"expected numbers as inputs, found {key[:100]} of the type {dtype}, which nothing turns into numbers: "
+                " name outputs that do without it by --output"
             )
         if dtype != tensor.dtype:
             raise Unsupported(f"expected {key[:100]} of {tensor.dtype}, found {dtype}: give --input of this type")
@@ -133,13 +135,14 @@ def _check_carried(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
         with safe_open(path, "numpy") as file:
             carried = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - no mapping
     except (Unusable, OSError, SafetensorError) as error:
-        raise Unsupported(f"expected the weights of the graph in {path}, found {error}: write the port again") from error
+        raise Unsupported(
+            f"expected the weights of the graph in {path}, found {error}: write the port again"
+        ) from error
     for name in sorted(arrays.keys() | carried.keys()):
         here, there = arrays.get(name), carried.get(name)
         if here is None or there is None:
-            found = "none" if there is None else f"{name}, which the graph does not have"
-            raise Unsupported(f"expected {name if there is None else 'no other weight'} in {path}, found {found}: write "
-                              "the port again")  # fmt: skip
+            sought, found = (name, "none") if there is None else ("no other weight", name)
+            raise Unsupported(f"expected {sought} in {path}, found {found}: write the port again")
         if (here.dtype, here.shape, here.tobytes()) != (there.dtype, there.shape, there.tobytes()):
             raise Unsupported(
                 f"expected {name} in {path} as the graph has it, bit by bit, found another value: write the port again"
@@ -159,7 +162,9 @@ class _Scopes:
     def place_of(self, operation: Any) -> Origin:
         """The scope of a node, and the name that it gives to what leaves it."""
         scopes = scope_of(operation.name.removeprefix(f"{_saved_function.SCOPE}/"))[:-1]
-        depth = max((d for d in range(len(scopes) + 1) if tuple(_bare(scopes[:d])) in self._layers), default=len(scopes))
+        depth = max(
+            (d for d in range(len(scopes) + 1) if tuple(_bare(scopes[:d])) in self._layers), default=len(scopes)
+        )
         scopes = scopes[:depth] or scopes
         names = [word for word in (_word(scope) for scope in scopes) if word]
         return "/".join(scopes), tuple(names[-1:])

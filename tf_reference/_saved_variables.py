@@ -138,7 +138,9 @@ def _array(checkpoint: CheckpointGraph, origin: Origin, node: Any) -> np.ndarray
     dtype = tf.dtypes.as_dtype(node.attr["dtype"].type).base_dtype.as_numpy_dtype
     shape = tf.TensorShape(node.attr["shape"].shape)
     if array.dtype != dtype or not shape.is_compatible_with(array.shape):
-        raise Unusable(f"{node.name[:200]} as {array.dtype}{list(array.shape)}, and the graph has another type or shape")
+        raise Unusable(
+            f"{node.name[:200]} as {array.dtype}{list(array.shape)}, and the graph has another type or shape"
+        )
     return array
 
 

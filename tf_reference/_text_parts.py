@@ -55,7 +55,9 @@ def _text_nodes(by_name: Mapping[str, Any]) -> set[str]:
     while len(texts) > before:
         before = len(texts)
         for name, node in by_name.items():
-            if name not in texts and (_gives_text(node) or any(_is_text(tensor, by_name, texts) for tensor in node.input)):
+            if name not in texts and (
+                _gives_text(node) or any(_is_text(tensor, by_name, texts) for tensor in node.input)
+            ):
                 texts.add(name)
     return texts
 

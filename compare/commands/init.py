@@ -1,4 +1,4 @@
-"""`jaxport init`: a Flax port of a Keras model, written, with its weights, and judged."""
+"""`jaxport init`: a port of a Keras model, function or saved graph, written, with its weights, and judged."""
 
 from __future__ import annotations
 
@@ -48,7 +48,9 @@ call: NAME has to call it on an example first. A train_step of its own is follow
 gives the same text.
 
 With --input, FILE.py:NAME is a function of tensors, and its port is source in jax.numpy, written from its graph under
-the function's own names of variables. Operations that are not written are functions that raise.
+the function's own names of variables. Operations that are not written are functions that raise. So is the port of the
+folder of a SavedModel, or of a .pb file with a frozen graph: of one signature or function, with weights by their
+scopes, and what the variables hold. It starts behind texts and lookup tables.
 """,
     operands="SRC -o FOLDER",
     examples="""\
@@ -56,6 +58,8 @@ the function's own names of variables. Operations that are not written are funct
   jaxport init model.h5 --custom layers.py:Scale -o my_port
   jaxport init my_tf.py:build -o my_port --batch 8 --steps 50
   jaxport init my_tf.py:f --input 'x=f32[B,128]' -o my_port
+  jaxport init my_saved_model --signature serving_default -o my_port
+  jaxport init frozen.pb --output probabilities -o my_port
   jaxport run my_port/port.py                        programs and times too
 """,
     holds="the port was written whole, and every gate holds",
@@ -65,24 +69,26 @@ the function's own names of variables. Operations that are not written are funct
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add arguments."""
-    command.add_argument("source", metavar="SRC", help="the Keras model: a .keras or .h5 file, or FILE.py:NAME")
+    command.add_argument(
+        "source", metavar="SRC", help="a .keras or .h5 file, the folder of a SavedModel, a .pb file, or FILE.py:NAME"
+    )
     command.add_argument(
         "--input",
         action="append",
         default=[],
         metavar="NAME=TYPE[SHAPE]",
-        help="SRC is a function: its argument, such as x=f32[B,128] (repeat, in the order of the arguments)",
+        help="SRC is a function or saved graph: its argument, such as x=f32[B,128] (repeat, in the order of arguments)",
     )
     command.add_argument(
         "--signature", default="", metavar="NAME",
-        help="of a SavedModel (default: serving_default, or the only one)",
+        help="of a SavedModel: a signature or function (default: serving_default, or the only one)",
     )  # fmt: skip
     command.add_argument(
         "--output",
         action="append",
         default=[],
         metavar="TENSOR",
-        help="of a frozen graph or SavedModel: what the port returns (repeat; default: what no operation takes)",
+        help="of a frozen graph or SavedModel: what the port returns (repeat; default: what no other node takes)",
     )
     command.add_argument(
         "--batch",

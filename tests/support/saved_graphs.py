@@ -1,4 +1,4 @@
-"""SavedModels and frozen graphs, made as people make them: small ones, in the styles of TensorFlow 1 and 2 and Keras 3."""
+"""Small SavedModels and frozen graphs, in the styles of TensorFlow 1, TensorFlow 2 and Keras 3."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _V1 = tf.compat.v1
 _FLOATS = tf.TensorSpec([None, 4], tf.float32, "x")
 
 
-def _draw(*shape: int) -> np.ndarray:
-    return np.random.default_rng(len(shape)).standard_normal(shape).astype("float32") * 0.5
+def _draw(*shape: int) -> tf.Tensor:
+    return tf.constant(np.random.default_rng(len(shape)).standard_normal(shape) * 0.5, tf.float32)
 
 
 class Net(tf.Module):
@@ -26,7 +26,7 @@ class Net(tf.Module):
         with self.name_scope:
             self.w = tf.Variable(_draw(4, 3), name="w")
             self.b = tf.Variable(_draw(3), name="b")
-            self.count = tf.Variable(3, trainable=False, name="count")
+            self.count = tf.Variable(tf.constant(3), trainable=False, name="count")
 
     @tf.function(input_signature=[_FLOATS])
     def infer_tf(self, x: tf.Tensor) -> dict[str, tf.Tensor]:
@@ -78,7 +78,7 @@ class Counter(tf.Module):
 
     def __init__(self) -> None:
         super().__init__(name="counter")
-        self.n = tf.Variable(0.0, name="n", trainable=False)
+        self.n = tf.Variable(tf.constant(0.0), name="n", trainable=False)
 
     @tf.function(input_signature=[_FLOATS])
     def __call__(self, x: tf.Tensor) -> tf.Tensor:

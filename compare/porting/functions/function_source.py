@@ -118,9 +118,7 @@ def function_source(graph: FunctionGraph, arrays: Arrays) -> WrittenFunction:
         textwrap.indent("\n".join([*head, *lines]), "    "),
         "",
     ])  # fmt: skip
-    taken = {
-        parameter: body.nodes[index].results[0] for parameter, index in zip(parameters, body.inputs, strict=False)
-    }
+    taken = {parameter: body.nodes[index].results[0] for parameter, index in zip(parameters, body.inputs, strict=False)}
     return WrittenFunction(
         name, text, module.constants, module.unwritten, module.written, module.left, weights, values, taken,
         graph.remarks,
