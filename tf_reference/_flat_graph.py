@@ -45,23 +45,23 @@ class FlatGraph:
         Raises:
           Unsupported: a function calls itself, is not there, or all of it is too large.
         """
-        flat, renamed = type(self._graph)(), dict[str, str]()
+        flat, new_names = type(self._graph)(), dict[str, str]()
         flat.versions.CopyFrom(self._graph.versions)
-        nodes = self._expand(self._graph.node, True, renamed)
+        nodes = self._expand(self._graph.node, True, new_names)
         flat.node.extend(nodes)
         for name in sorted(self._names_reached(nodes)):
             flat.library.function.add().CopyFrom(self._flat[name])
-        return flat, [_follow(renamed, tensor) for tensor in tensors]
+        return flat, [_follow(new_names, tensor) for tensor in tensors]
 
     def _names_reached(self, nodes: Iterable[Any]) -> set[str]:
         """The functions that stay: bodies of loops and branches, and those in them, all flat."""
-        open_, reached = list(_functions_in(nodes)), set[str]()
+        open_, names_reached = list(_functions_in(nodes)), set[str]()
         while open_:
             name = open_.pop()
-            if name in self._library and name not in reached:
-                reached.add(name)
+            if name in self._library and name not in names_reached:
+                names_reached.add(name)
                 open_ += _functions_in(self._function(name).node_def)
-        return reached
+        return names_reached
 
     def _function(self, name: str) -> Any:
         """A function without calls."""
@@ -76,10 +76,10 @@ class FlatGraph:
         # The types of what comes out of it are said by its signature; what remains speaks of its former nodes.
         flat.resource_arg_unique_id.clear()
         del flat.node_def[:]
-        renamed: dict[str, str] = {}
-        flat.node_def.extend(self._expand(function.node_def, False, renamed))
+        new_names: dict[str, str] = {}
+        flat.node_def.extend(self._expand(function.node_def, False, new_names))
         for result, tensor in function.ret.items():
-            flat.ret[result] = _follow(renamed, tensor)
+            flat.ret[result] = _follow(new_names, tensor)
         flat.control_ret.clear()
         del flat.signature.control_output[:]
         for node in flat.node_def:
@@ -90,36 +90,36 @@ class FlatGraph:
         self._flat[name] = flat
         return flat
 
-    def _expand(self, nodes: Sequence[Any], in_graph: bool, renamed: dict[str, str]) -> list[Any]:
+    def _expand(self, nodes: Sequence[Any], in_graph: bool, new_names: dict[str, str]) -> list[Any]:
         """Nodes with those of the functions that they call in their place; fills `renamed`, by the former tensor."""
         last_nodes: dict[str, list[str]] = {}
-        expanded: list[Any] = []
+        expansion: list[Any] = []
         for node in nodes:
-            called = self._called(node)
-            copies = self._inline(node, called, in_graph, renamed) if called else [_copy(node)]
-            if called:
+            callee = self._callee_of(node)
+            copies = self._inline(node, callee, in_graph, new_names) if callee else [_copy(node)]
+            if callee:
                 last_nodes[node.name] = [copy.name for copy in copies if _is_stateful(copy)]
             self._count += len(copies)
             if self._count > MOST_NODES:
                 raise Unsupported(f"expected a graph of up to {MOST_NODES:,} operations with all calls, found more")
-            expanded += copies
-        for node in expanded:
-            inputs = [_follow(renamed, tensor) for tensor in node.input if not tensor.startswith("^")]
+            expansion += copies
+        for node in expansion:
+            inputs = [_follow(new_names, tensor) for tensor in node.input if not tensor.startswith("^")]
             controls = [name for tensor in node.input if tensor.startswith("^") for name in _last(last_nodes, tensor)]
             del node.input[:]
             node.input.extend([*inputs, *dict.fromkeys(controls)])
-        return expanded
+        return expansion
 
-    def _called(self, node: Any) -> str:
+    def _callee_of(self, node: Any) -> str:
         """The function that a node calls; "" where it is none that is read here."""
         name = node.attr["f"].func.name if node.op in _CALLS else node.op if node.op in self._library else ""
         if node.op in _CALLS and name not in self._library:
             raise Unsupported(f"expected the function {name[:100]!r} in the graph, found none: save the model again")
         return name
 
-    def _inline(self, call: Any, called: str, in_graph: bool, renamed: dict[str, str]) -> list[Any]:
+    def _inline(self, call: Any, callee: str, in_graph: bool, new_names: dict[str, str]) -> list[Any]:
         """The nodes of a function, under the name of its call; inputs of the call stand for its arguments."""
-        function = self._function(called)
+        function = self._function(callee)
         names = _NamesInCall(call, function, in_graph)
         copies = []
         for node in function.node_def:
@@ -133,7 +133,7 @@ class FlatGraph:
             former = f"output:{number}" if call.op in _CALLS else f"{result.name}:0"
             tensor = names.of_tensor(function.ret[result.name])
             for former_name in (str(number), *([""] if not number else [])) if in_graph else (former,):
-                renamed[f"{call.name}:{former_name}".removesuffix(":")] = tensor
+                new_names[f"{call.name}:{former_name}".removesuffix(":")] = tensor
         return copies
 
 
@@ -181,8 +181,8 @@ def with_own_functions(graph: Any) -> Any:
     for node in (*own.node, *(node for function in own.library.function for node in function.node_def)):
         for value in node.attr.values():
             kind = value.WhichOneof("value")
-            for called in [value.func] if kind == "func" else value.list.func if kind == "list" else ():
-                called.name = names.get(called.name, called.name)
+            for callee in [value.func] if kind == "func" else value.list.func if kind == "list" else ():
+                callee.name = names.get(callee.name, callee.name)
     return own
 
 
@@ -211,12 +211,12 @@ def _is_stateful(node: Any) -> bool:
     return op_definition is None or op_definition.is_stateful
 
 
-def _follow(renamed: Mapping[str, str], tensor: str) -> str:
+def _follow(new_names: Mapping[str, str], tensor: str) -> str:
     """The tensor that stands for one: a function may return what another one returns."""
     for _ in range(_DEEPEST):
-        if tensor not in renamed:
+        if tensor not in new_names:
             break
-        tensor = renamed[tensor]
+        tensor = new_names[tensor]
     return tensor
 
 

@@ -235,7 +235,7 @@ class Reading:
         self, graph: Any, node: Any, other: Any, twin: Any, positions: Mapping[int, int], body: int,
         constants: Mapping[int, Sequence[np.ndarray]],
     ) -> Node:  # fmt: skip
-        line, assigned = self._place_of(node)
+        line, targets = self._place_of(node)
         constant = ""
         if node.type == "Const" and node.outputs[0].dtype != tf.string:
             constant = f"constant{body}_{positions[id(node)]}"
@@ -262,7 +262,7 @@ class Reading:
             attributes=_attributes(node, twin),
             bodies=bodies,
             line=line,
-            assigned=assigned,
+            assigned=targets,
             constant=constant,
             known=tuple(constant_arrays),
         )

@@ -67,8 +67,8 @@ def of_signature(meta: Any, name: str) -> Entry:
     Raises:
       Unsupported: it takes or returns what is no tensor.
     """
-    chosen = meta.signature_def[name]
-    return Entry(name, _tensors(chosen.inputs, name), _tensors(chosen.outputs, name))
+    one_signature = meta.signature_def[name]
+    return Entry(name, _tensors(one_signature.inputs, name), _tensors(one_signature.outputs, name))
 
 
 def of_ends(graph: Any, inputs: Sequence[str], outputs: Sequence[str], name: str) -> Entry:
@@ -84,17 +84,17 @@ def of_ends(graph: Any, inputs: Sequence[str], outputs: Sequence[str], name: str
       Unsupported: one is not in the graph, or the graph has no end.
     """
     by_name = {node.name: node for node in graph.node}
-    taken = {node_of(tensor) for node in graph.node for tensor in node.input}
+    names_taken = {node_of(tensor) for node in graph.node for tensor in node.input}
     ends = outputs or [
         node.name
         for node in graph.node
-        if node.name not in taken and node.op not in _NO_ENDS | _PLACEHOLDERS and result_dtypes(node)
+        if node.name not in names_taken and node.op not in _NO_ENDS | _PLACEHOLDERS and result_dtypes(node)
     ]
     _check_names([*ends, *inputs], by_name)
     if not ends:
         raise Unsupported("expected a graph that computes something, found none: name what is returned by --output")
-    needed = find_needed(graph.node, ends)
-    starts = inputs or [node.name for node in needed if node.op in _PLACEHOLDERS]
+    nodes_needed = find_needed(graph.node, ends)
+    starts = inputs or [node.name for node in nodes_needed if node.op in _PLACEHOLDERS]
     return Entry(
         name,
         {node_of(start): _tensor_of(by_name[node_of(start)], start) for start in starts},

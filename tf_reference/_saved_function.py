@@ -53,8 +53,8 @@ class SavedFunction:
 
     def wider(self) -> SavedFunction:
         """The same in float64."""
-        held = [replace(one, array=one.array.astype(_wider(one.array.dtype))) for one in self.held]
-        return SavedFunction(self.entry, widen(self.graph), held, self.remarks)
+        variables_held = [replace(one, array=one.array.astype(_wider(one.array.dtype))) for one in self.held]
+        return SavedFunction(self.entry, widen(self.graph), variables_held, self.remarks)
 
     @cached_property
     def variables(self) -> Mapping[str, tf.Variable]:
@@ -69,28 +69,28 @@ class SavedFunction:
     def _call(self, variables: Mapping[str, tf.Variable], arguments: Sequence[tf.Tensor]) -> dict[str, tf.Tensor]:
         graph: Any = tf.compat.v1.get_default_graph()
         handles = {node.name for node in self.graph.node if node.op in HANDLES}
-        replaced: dict[str, tf.Tensor] = {}
+        replacements: dict[str, tf.Tensor] = {}
         for node, variable in variables.items():
             graph.watch_variable(variable)
-            replaced[f"{node}:0"] = graph.capture(variable.handle) if node in handles else variable.read_value()
+            replacements[f"{node}:0"] = graph.capture(variable.handle) if node in handles else variable.read_value()
         inputs = (tensor.name for tensor in self.entry.inputs.values())
-        replaced |= dict(zip(inputs, arguments, strict=True))
+        replacements |= dict(zip(inputs, arguments, strict=True))
         names = [tensor.name for tensor in self.entry.outputs.values()]
         own = with_own_functions(self.graph)
         for function in own.library.function:
             # What is imported with a graph is not kept for where the graph is run.
             _private.define(function)
-        body = _without(own, {node_of(name) for name in replaced})
-        inner = [name for name in dict.fromkeys(names) if name not in replaced]
-        results = tf.graph_util.import_graph_def(body, _read_in(body, replaced), inner, name=SCOPE)
-        by_name = replaced | dict(zip(inner, results, strict=True))
+        body = _without(own, {node_of(name) for name in replacements})
+        inner = [name for name in dict.fromkeys(names) if name not in replacements]
+        results = tf.graph_util.import_graph_def(body, _read_in(body, replacements), inner, name=SCOPE)
+        by_name = replacements | dict(zip(inner, results, strict=True))
         return {key: tf.identity(by_name[name]) for key, name in zip(self.entry.outputs, names, strict=True)}
 
 
 def _read_in(graph: Any, tensors: Mapping[str, tf.Tensor]) -> dict[str, tf.Tensor]:
     """Those that a node of the graph takes."""
-    taken = {tensor for node in graph.node for tensor in node.input}
-    return {name: tensor for name, tensor in tensors.items() if {name, name.removesuffix(":0")} & taken}
+    names_taken = {tensor for node in graph.node for tensor in node.input}
+    return {name: tensor for name, tensor in tensors.items() if {name, name.removesuffix(":0")} & names_taken}
 
 
 def _wider(dtype: np.dtype) -> np.dtype:
@@ -111,55 +111,55 @@ def _without(graph: Any, names: set[str]) -> Any:
     return body
 
 
-def read(saved: SavedGraph) -> SavedFunction:
+def read(selection: SavedGraph) -> SavedFunction:
     """What is computed of a file.
 
     Args:
-      saved: of it.
+      selection: of it.
 
     Raises:
       Unsupported: there is no such file, it is damaged or hostile, or has no such signature or tensor.
     """
-    path = Path(saved.path)
-    with _told(path), bounded_memory(_MOST_BYTES):
+    path = Path(selection.path)
+    with _as_refusal(path), bounded_memory(_MOST_BYTES):
         if not path.is_dir():
-            if saved.signature:
+            if selection.signature:
                 raise Unsupported(
-                    f"expected no signature of {path.name}, which has none, found {saved.signature}: drop it"
+                    f"expected no signature of {path.name}, which has none, found {selection.signature}: drop it"
                 )
             graph = _frozen(path)
-            entry = _graph_entries.of_ends(graph, saved.inputs, saved.outputs, path.stem)
+            entry = _graph_entries.of_ends(graph, selection.inputs, selection.outputs, path.stem)
             entry, graph, remarks = _part(graph, entry)
-            graph, held = _saved_variables.of_frozen(graph)
-            return SavedFunction(entry, graph, held, remarks)
+            graph, variables_held = _saved_variables.of_frozen(graph)
+            return SavedFunction(entry, graph, variables_held, remarks)
         meta = _saved_model.read_graph(path)
-        entry, graph = _enter(meta, saved, path.name)
+        entry, graph = _enter(meta, selection, path.name)
         entry, graph, remarks = _part(graph, entry)
         return SavedFunction(entry, graph, _saved_variables.read(path, meta, graph), remarks)
 
 
-def _enter(meta: Any, saved: SavedGraph, name: str) -> tuple[Entry, Any]:
+def _enter(meta: Any, selection: SavedGraph, name: str) -> tuple[Entry, Any]:
     """Where a SavedModel is entered, and the graph that this is in."""
-    if saved.outputs:
-        return _graph_entries.of_ends(meta.graph_def, saved.inputs, saved.outputs, name), meta.graph_def
+    if selection.outputs:
+        return _graph_entries.of_ends(meta.graph_def, selection.inputs, selection.outputs, name), meta.graph_def
     signatures, methods = _graph_entries.signatures(meta), _saved_functions.methods(meta)
     names = signatures or list(methods)
     default = DEFAULT if DEFAULT in names else names[0] if len(names) == 1 else ""
-    chosen = saved.signature or default
-    if chosen in signatures:
-        return _graph_entries.of_signature(meta, chosen), meta.graph_def
-    if chosen in methods:
-        return _saved_functions.entry_of(meta, methods[chosen])
-    sought = f"the signature {chosen[:100]}" if chosen else f"one signature, or {DEFAULT} among several"
+    name_chosen = selection.signature or default
+    if name_chosen in signatures:
+        return _graph_entries.of_signature(meta, name_chosen), meta.graph_def
+    if name_chosen in methods:
+        return _saved_functions.entry_of(meta, methods[name_chosen])
+    request = f"the signature {name_chosen[:100]}" if name_chosen else f"one signature, or {DEFAULT} among several"
     functions = [method for method in methods if method not in signatures]
     also = f", and the functions {_graph_entries.list_names(functions)}" if functions else ""
     raise Unsupported(
-        f"expected {sought}, found {_graph_entries.list_names(signatures)}{also}: name one by --signature"
+        f"expected {request}, found {_graph_entries.list_names(signatures)}{also}: name one by --signature"
     )
 
 
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
+def _as_refusal(path: Path) -> Iterator[None]:
     """What is damaged in a file, in one line."""
     try:
         yield
@@ -199,8 +199,8 @@ def _part(graph: Any, entry: Entry) -> tuple[Entry, Any, tuple[str, ...]]:
     del part.node[:]
     part.node.extend(find_needed((_cut(node, inputs) for node in graph.node), outputs))
     flat, names = FlatGraph(part).flatten(outputs)
-    renamed = [replace(tensor, name=name) for tensor, name in zip(entry.outputs.values(), names, strict=True)]
-    entry = replace(entry, outputs=dict(zip(entry.outputs, renamed, strict=True)))
+    tensors = [replace(tensor, name=name) for tensor, name in zip(entry.outputs.values(), names, strict=True)]
+    entry = replace(entry, outputs=dict(zip(entry.outputs, tensors, strict=True)))
     entry, remarks = behind_texts(entry, flat)
     entry = replace(entry, inputs={key: _with_shape(tensor, flat) for key, tensor in entry.inputs.items()})
     starts = {node_of(tensor.name) for tensor in entry.inputs.values()}

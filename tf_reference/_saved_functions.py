@@ -37,8 +37,8 @@ def methods(meta: Any) -> dict[str, SavedMethod]:
       meta: a MetaGraphDef.
     """
     nodes = meta.object_graph_def.nodes
-    found: dict[str, SavedMethod] = {}
-    open_, seen = [("", 0)], {0}
+    by_name: dict[str, SavedMethod] = {}
+    open_, numbers_seen = [("", 0)], {0}
     for path, number in open_:
         for child in nodes[number].children if number < len(nodes) else ():
             name = f"{path}.{child.local_name}".lstrip(".")
@@ -46,11 +46,11 @@ def methods(meta: Any) -> dict[str, SavedMethod]:
                 continue
             one = nodes[child.node_id]
             if one.HasField("function") and one.function.concrete_functions:
-                found[name] = SavedMethod(name, sorted(one.function.concrete_functions))
-            elif child.node_id not in seen and name.count(".") < _DEEPEST and len(seen) < _MOST_OBJECTS:
-                seen.add(child.node_id)
+                by_name[name] = SavedMethod(name, sorted(one.function.concrete_functions))
+            elif child.node_id not in numbers_seen and name.count(".") < _DEEPEST and len(numbers_seen) < _MOST_OBJECTS:
+                numbers_seen.add(child.node_id)
                 open_.append((name, child.node_id))
-    return {name: one for name, one in found.items() if not any(part.startswith("_") for part in name.split("."))}
+    return {name: one for name, one in by_name.items() if not any(part.startswith("_") for part in name.split("."))}
 
 
 def entry_of(meta: Any, method: SavedMethod) -> tuple[Entry, Any]:
@@ -90,7 +90,7 @@ def entry_of(meta: Any, method: SavedMethod) -> tuple[Entry, Any]:
     call = graph.node.add(op="StatefulPartitionedCall", name="StatefulPartitionedCall")
     call.attr["f"].func.name = trace
     call.input.extend([tensor.name for tensor in inputs.values()])
-    call.input.extend([_captured(meta, graph, number) for number in about.bound_inputs])
+    call.input.extend([_capture(meta, graph, number) for number in about.bound_inputs])
     return Entry(method.name, inputs, _outputs(about.output_signature)), graph
 
 
@@ -102,7 +102,7 @@ def _outputs(signature: Any) -> dict[str, Tensor]:
     return outputs
 
 
-def _captured(meta: Any, graph: Any, number: int) -> str:
+def _capture(meta: Any, graph: Any, number: int) -> str:
     """The node of what a function captures: a variable, a constant, or a resource that is no array."""
     nodes = meta.object_graph_def.nodes
     one = nodes[number] if 0 <= number < len(nodes) else None

@@ -30,17 +30,17 @@ _NUMBER = re.compile(r"_\d+$")
 _NOT_PLAIN = re.compile(r"\W")
 
 
-def read(saved: SavedGraph, inputs: Sequence[Spec]) -> tuple[FunctionGraph, Arrays]:
+def read(selection: SavedGraph, inputs: Sequence[Spec]) -> tuple[FunctionGraph, Arrays]:
     """The graph of what is computed; its constants, and under `VALUE` what variables hold.
 
     Args:
-      saved: what is computed.
+      selection: what is computed.
       inputs: name, shape and dtype of arguments whose sizes the file leaves open.
 
     Raises:
       Unsupported: the file cannot be read, or an input cannot be given.
     """
-    function = _saved_function.read(saved)
+    function = _saved_function.read(selection)
     specs = _specs(function, inputs)
     concrete = _trace(function, specs)
     other, why, wider = None, "", function.wider()
@@ -56,25 +56,25 @@ def read(saved: SavedGraph, inputs: Sequence[Spec]) -> tuple[FunctionGraph, Arra
     return replace(graph, remarks=function.remarks), {**arrays, **values}
 
 
-def saved_graph_port(saved: SavedGraph, inputs: Sequence[Spec], dtype: str, carried: Path | None) -> Model:
+def saved_graph_port(selection: SavedGraph, inputs: Sequence[Spec], dtype: str, weights_file: Path | None) -> Model:
     """A part of a saved graph for `jaxport run`, with its variables as weights.
 
     Args:
-      saved: what is computed.
+      selection: what is computed.
       inputs: name, shape and dtype of each argument.
       dtype: that it is judged in.
-      carried: the file of weights that has what the variables hold; None where there are none.
+      weights_file: the file of weights that has what the variables hold; None where there are none.
 
     Raises:
       Unsupported: the file cannot be read, or weights in it are not those of the graph.
     """
-    function = _saved_function.read(saved)
+    function = _saved_function.read(selection)
     specs = _specs(function, inputs)
     variables = variable_names(_trace(function, specs).graph)
-    if carried is not None:
-        _check_carried(carried, {name: variable.numpy() for name, variable in variables.items()})
-    chosen = function.wider() if dtype == "float64" else function
-    call = chosen.make_callable()
+    if weights_file is not None:
+        _check_carried(weights_file, {name: variable.numpy() for name, variable in variables.items()})
+    precise = function.wider() if dtype == "float64" else function
+    call = precise.make_callable()
     graph = call.get_concrete_function(*_tensor_specs(specs, dtype)).graph
     return Model(forward=call, weights=variable_names(graph))
 
@@ -95,11 +95,11 @@ def _tensor_specs(specs: Sequence[Spec], precision: str = "") -> list[tf.TensorS
 
 def _specs(function: SavedFunction, inputs: Sequence[Spec]) -> list[Spec]:
     """Name, shape and dtype of each argument, as the file has it or as it is given."""
-    given = {name: (shape, dtype) for name, shape, dtype in inputs}
+    specs_given = {name: (shape, dtype) for name, shape, dtype in inputs}
     specs: list[Spec] = []
     for key, tensor in function.entry.inputs.items():
         shape, dtype = next(
-            (given.pop(name) for name in (key, plain(key)) if name in given), (tensor.shape, tensor.dtype)
+            (specs_given.pop(name) for name in (key, plain(key)) if name in specs_given), (tensor.shape, tensor.dtype)
         )
         if dtype in ("string", "resource", "variant"):
             raise Unsupported(
@@ -113,10 +113,10 @@ def _specs(function: SavedFunction, inputs: Sequence[Spec]) -> list[Spec]:
                 f"expected sizes of {key[:100]}, of which the graph has none: add --input '{plain(key)[:100]}=f32[B,8]'"
             )
         specs.append((key, tuple(shape), dtype))
-    if given:
+    if specs_given:
         raise Unsupported(
             f"expected --input for one of {', '.join(function.entry.inputs)[:300] or 'no input'}, found "
-            f"{', '.join(given)}: name one of these"
+            f"{', '.join(specs_given)}: name one of these"
         )
     if not specs:
         raise Unsupported("expected a graph that takes inputs, found none: name one that does")
@@ -133,16 +133,16 @@ def _check_carried(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
     try:
         _foreign.check(path, _MOST_BYTES)
         with safe_open(path, "numpy") as file:
-            carried = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - no mapping
+            arrays_there = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - no mapping
     except (Unusable, OSError, SafetensorError) as error:
         raise Unsupported(
             f"expected the weights of the graph in {path}, found {error}: write the port again"
         ) from error
-    for name in sorted(arrays.keys() | carried.keys()):
-        here, there = arrays.get(name), carried.get(name)
+    for name in sorted(arrays.keys() | arrays_there.keys()):
+        here, there = arrays.get(name), arrays_there.get(name)
         if here is None or there is None:
-            sought, found = (name, "none") if there is None else ("no other weight", name)
-            raise Unsupported(f"expected {sought} in {path}, found {found}: write the port again")
+            expectation, actual = (name, "none") if there is None else ("no other weight", name)
+            raise Unsupported(f"expected {expectation} in {path}, found {actual}: write the port again")
         if (here.dtype, here.shape, here.tobytes()) != (there.dtype, there.shape, there.tobytes()):
             raise Unsupported(
                 f"expected {name} in {path} as the graph has it, bit by bit, found another value: write the port again"

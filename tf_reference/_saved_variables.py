@@ -73,7 +73,7 @@ def read(folder: Path, meta: Any, graph: Any) -> list[Variable]:
     checkpoint = _saved_weights.open_checkpoint(folder)
     origins = _find_origins(meta)
     names = {variable.key: variable.full_name for variable in checkpoint.variables()} if checkpoint.proto.nodes else {}
-    trained = _names_trained(meta)
+    names_trained = _names_trained(meta)
     variables, names_taken = [], set[str]()
     for node in nodes:
         origin = origins.get(node.name, Origin(node.name))
@@ -86,7 +86,11 @@ def read(folder: Path, meta: Any, graph: Any) -> list[Variable]:
             name = f"{_COPY.sub('', name)}_{number}"
         names_taken.add(name)
         array = _array(checkpoint, origin, node)
-        variables.append(Variable(node.name, name, array, trained is None or name in trained or node.name in trained))
+        variables.append(
+            Variable(
+                node.name, name, array, names_trained is None or name in names_trained or node.name in names_trained
+            )
+        )
     return variables
 
 
@@ -96,10 +100,10 @@ def of_frozen(graph: Any) -> tuple[Any, list[Variable]]:
     Args:
       graph: a GraphDef.
     """
-    thawed = type(graph)()
-    thawed.CopyFrom(graph)
-    constants = {node.name: node for node in thawed.node if node.op == "Const"}
-    read = {node_of(node.input[0]): node.name for node in thawed.node if _reads(node) and node.input}
+    copy = type(graph)()
+    copy.CopyFrom(graph)
+    constants = {node.name: node for node in copy.node if node.op == "Const"}
+    read = {node_of(node.input[0]): node.name for node in copy.node if _reads(node) and node.input}
     variables = []
     for name, reader in read.items():
         dtype = tf.dtypes.as_dtype(constants[name].attr["dtype"].type) if name in constants else tf.string
@@ -109,7 +113,7 @@ def of_frozen(graph: Any) -> tuple[Any, list[Variable]]:
         constants[name].op = "VariableV2"
         short = reader if reader.endswith(_READS[1]) else name
         variables.append(Variable(name, short.removesuffix(_READS[1]).removesuffix("/resource"), array, True))
-    return thawed, variables
+    return copy, variables
 
 
 _READS = ("/read", "/ReadVariableOp")

@@ -26,14 +26,14 @@ def behind_texts(entry: Entry, graph: Any) -> tuple[Entry, tuple[str, ...]]:
     """
     by_name = {node.name: node for node in graph.node}
     texts = _text_nodes(by_name)
-    trained = _behind_variables(by_name)
+    of_variables = _behind_variables(by_name)
     ends = [tensor.name for tensor in entry.outputs.values()]
-    taken = [(tensor, node.name) for node in graph.node for tensor in node.input] + [(end, "") for end in ends]
+    uses = [(tensor, node.name) for node in graph.node for tensor in node.input] + [(end, "") for end in ends]
     starts: dict[str, Tensor] = {}
     remarks: list[str] = []
-    for tensor, reader in taken:
+    for tensor, reader in uses:
         name = node_of(tensor)
-        if tensor.startswith("^") or name not in texts - trained or reader in texts or by_name[name].op in _STARTS:
+        if tensor.startswith("^") or name not in texts - of_variables or reader in texts or by_name[name].op in _STARTS:
             continue
         full = f"{name}:{tensor.partition(':')[2] or 0}"
         dtype = result_dtypes(by_name[name])[int(full.rpartition(":")[2])]
@@ -43,8 +43,8 @@ def behind_texts(entry: Entry, graph: Any) -> tuple[Entry, tuple[str, ...]]:
             remarks.append(_remark(key, by_name[name], entry, graph))
     cut_names = {node_of(start.name) for start in starts.values()}
     rest = find_needed((node for node in graph.node if node.name not in cut_names), ends)
-    needed = {node.name for node in rest}
-    inputs = {key: tensor for key, tensor in entry.inputs.items() if not starts or node_of(tensor.name) in needed}
+    names_needed = {node.name for node in rest}
+    inputs = {key: tensor for key, tensor in entry.inputs.items() if not starts or node_of(tensor.name) in names_needed}
     return replace(entry, inputs={**inputs, **starts}), tuple(remarks)
 
 
@@ -78,20 +78,22 @@ def _is_text(tensor: str, by_name: Mapping[str, Any], texts: Iterable[str]) -> b
 
 def _behind_variables(by_name: Mapping[str, Any]) -> set[str]:
     """The nodes that depend on a variable."""
-    trained = {name for name, node in by_name.items() if node.op in _OF_VARIABLES}
+    of_variables = {name for name, node in by_name.items() if node.op in _OF_VARIABLES}
     before = -1
-    while len(trained) > before:
-        before = len(trained)
-        trained |= {name for name, node in by_name.items() if any(node_of(tensor) in trained for tensor in node.input)}
-    return trained
+    while len(of_variables) > before:
+        before = len(of_variables)
+        of_variables |= {
+            name for name, node in by_name.items() if any(node_of(tensor) in of_variables for tensor in node.input)
+        }
+    return of_variables
 
 
-def _key(node: Any, taken: set[str]) -> str:
+def _key(node: Any, keys: set[str]) -> str:
     """A name for what a node makes: the scope that it stands in, else what it does."""
     scopes = scope_of(node.name)
     key = base = scopes[-2] if len(scopes) > 1 else scopes[-1] if scopes else node.op
     number = 1
-    while key in taken:
+    while key in keys:
         number += 1
         key = f"{base}_{number}"
     return key

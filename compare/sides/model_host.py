@@ -88,16 +88,16 @@ class Models(Host):
         os.chdir(folder)
         return importlib.import_module(_FUNCTION).read(reference, inputs)
 
-    def saved_graph(self, saved: SavedGraph, folder: Path, inputs: Inputs) -> tuple[FunctionGraph, Arrays]:
+    def saved_graph(self, selection: SavedGraph, folder: Path, inputs: Inputs) -> tuple[FunctionGraph, Arrays]:
         """Return a part of a saved graph, its constants as arrays, and what its variables hold.
 
         Args:
-          saved: what is computed of which file.
+          selection: what is computed of which file.
           folder: the working directory.
           inputs: arguments whose sizes the file leaves open.
         """
         os.chdir(folder)
-        return importlib.import_module(_SAVED).read(saved, inputs)
+        return importlib.import_module(_SAVED).read(selection, inputs)
 
     def operations(self) -> Registry:
         """List the operations that TensorFlow registers, with their kernels."""

@@ -89,14 +89,14 @@ class ModelWorker:
         with reading(target):
             return request(Models.function_graph)(self._worker, target, Path.cwd(), tuple(inputs))
 
-    def saved_graph(self, saved: SavedGraph, inputs: Sequence[Input]) -> tuple[FunctionGraph, Arrays]:
+    def saved_graph(self, selection: SavedGraph, inputs: Sequence[Input]) -> tuple[FunctionGraph, Arrays]:
         """A part of a saved graph, its constants, and what its variables hold.
 
         Raises:
           RequestError: there is no such file, or it cannot be read.
         """
-        with reading(saved.path):
-            return request(Models.saved_graph)(self._worker, saved, Path.cwd(), tuple(inputs))
+        with reading(selection.path):
+            return request(Models.saved_graph)(self._worker, selection, Path.cwd(), tuple(inputs))
 
     def _saved_model(self, target: str, folder: Path) -> Inspection:
         with reading(target):

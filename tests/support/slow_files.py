@@ -59,6 +59,7 @@ SLOW = (
     "test_recorded_damaged.py",
     "test_replay.py",
     "test_replica_mistakes.py",
+    "test_saved_graph_command.py",
     "test_saved_model_weights.py",
     "test_several_arguments.py",
     "test_several_outputs.py",

@@ -75,11 +75,11 @@ def write(reference: str, inputs: Sequence[str], folder: Path, worker: ModelWork
     return _write(function, texts(function, specs, original, build if function.weights else ""), folder)
 
 
-def write_saved(saved: SavedGraph, inputs: Sequence[str], folder: Path, worker: ModelWorker) -> FunctionPort:
+def write_saved(selection: SavedGraph, inputs: Sequence[str], folder: Path, worker: ModelWorker) -> FunctionPort:
     """Write a port of a part of a SavedModel or of a frozen graph, with what its variables hold.
 
     Args:
-      saved: what is computed.
+      selection: what is computed.
       inputs: NAME=TYPE[SHAPE] of arguments that the file does not say enough of.
       folder: that it is written to.
       worker: that reads the file.
@@ -87,14 +87,18 @@ def write_saved(saved: SavedGraph, inputs: Sequence[str], folder: Path, worker: 
     Raises:
       RequestError: it cannot be read.
     """
-    given = parse_inputs(inputs)
-    function = function_source(*worker.saved_graph(saved, of_known_sizes(given)))
-    specs = {name: given.get(name) or _named_sizes(result) for name, result in function.inputs.items()}
-    location = Path(os.path.relpath(Path(saved.path).resolve(), folder.resolve())).as_posix()
+    specs_given = parse_inputs(inputs)
+    function = function_source(*worker.saved_graph(selection, of_known_sizes(specs_given)))
+    specs = {name: specs_given.get(name) or _named_sizes(result) for name, result in function.inputs.items()}
+    location = Path(os.path.relpath(Path(selection.path).resolve(), folder.resolve())).as_posix()
     build = _BUILD_SAVED.format(
         arguments=", ".join(
             [f"str(HERE / {location!r})"]
-            + [f"{name}={value!r}" for name in ("signature", "inputs", "outputs") if (value := getattr(saved, name))]
+            + [
+                f"{name}={value!r}"
+                for name in ("signature", "inputs", "outputs")
+                if (value := getattr(selection, name))
+            ]
         ),
         given=of_known_sizes(specs),
         carried=f"HERE / {WEIGHTS_FILE!r}" if function.values else None,

@@ -75,9 +75,9 @@ def function_source(graph: FunctionGraph, arrays: Arrays) -> WrittenFunction:
         if result.follows and not module.follows:
             module.follows = f"{token}.real.dtype" if result.dtype.startswith("complex") else f"{token}.dtype"
     weights = {capture.name: capture for capture in graph.captured if capture.is_variable}
-    followed = next((weight for weight in weights.values() if weight.result.follows), None)
-    if followed and not module.follows:
-        module.follows = f"{_weight_text(followed.name)}.dtype"
+    weight_followed = next((weight for weight in weights.values() if weight.result.follows), None)
+    if weight_followed and not module.follows:
+        module.follows = f"{_weight_text(weight_followed.name)}.dtype"
     writer = BodyWriter(module, body, [*inputs, *(_captured_value(capture, module) for capture in graph.captured)])
     results = writer.write()
     result = _result_text(graph.returned, [writer.array(value) for value in results])
@@ -118,9 +118,11 @@ def function_source(graph: FunctionGraph, arrays: Arrays) -> WrittenFunction:
         textwrap.indent("\n".join([*head, *lines]), "    "),
         "",
     ])  # fmt: skip
-    taken = {parameter: body.nodes[index].results[0] for parameter, index in zip(parameters, body.inputs, strict=False)}
+    results_taken = {
+        parameter: body.nodes[index].results[0] for parameter, index in zip(parameters, body.inputs, strict=False)
+    }
     return WrittenFunction(
-        name, text, module.constants, module.unwritten, module.written, module.left, weights, values, taken,
+        name, text, module.constants, module.unwritten, module.written, module.left, weights, values, results_taken,
         graph.remarks,
     )  # fmt: skip
 
@@ -156,8 +158,8 @@ def _captured_value(capture: Captured, module: Module) -> Value:
     if capture.is_variable:
         text = _weight_text(capture.name)
         # TensorFlow takes no gradient of what it does not train.
-        moved = not capture.trainable and capture.result.dtype.startswith(("float", "bfloat", "complex"))
-        return Value(capture.result, text=f"jax.lax.stop_gradient({text})" if moved else text)
+        is_fixed = not capture.trainable and capture.result.dtype.startswith(("float", "bfloat", "complex"))
+        return Value(capture.result, text=f"jax.lax.stop_gradient({text})" if is_fixed else text)
     array = module.arrays.get(capture.name)
     if array is None:
         return Value(capture.result)
