@@ -122,19 +122,19 @@ def _section(
     ]
     blocks = (
         cluster_rows.cluster_table(graph),
-        _nested((Column("clusters", "wrap"),), apart, "Clusters that were not joined"),
-        _nested(_OUTSIDE, rest, "Outside of every cluster"),
+        _listing((Column("clusters", "wrap"),), apart, "Clusters that were not joined"),
+        _listing(_OUTSIDE, rest, "Outside of every cluster"),
         Pictures([picture]),
-        *_unread(graph),
+        *_log_lines(graph),
     )
     return Section(name, cluster_rows.headline(graph), list(lines), blocks, is_on_page_alone)
 
 
-def _nested(columns: Sequence[Column], rows: Sequence[Sequence[Cell | str]], title: str) -> Table:
+def _listing(columns: Sequence[Column], rows: Sequence[Sequence[Cell | str]], title: str) -> Table:
     return Table(columns, rows, title=title, most_on_console=MOST_ON_CONSOLE, is_nested=True)
 
 
-def _unread(graph: ClusteredGraph) -> Iterable[Block]:
+def _log_lines(graph: ClusteredGraph) -> Iterable[Block]:
     if graph.unread:
         sentence = f"{count_of(len(graph.unread), 'line')} of TensorFlow's log not understood"
         yield Lines([f"{sentence}: see the page"])
@@ -155,5 +155,5 @@ def _change(record: Clusterings) -> Iterable[Section]:
         f"{left.name} against {right.name}",
         cluster_comparisons.comparison(graphs[0], graphs[1], record.changes),
         list(cluster_comparisons.times_compared(left.time, right.time, record.time)),
-        [_nested(_CHANGES, rows, "Nodes that differ")],
+        [_listing(_CHANGES, rows, "Nodes that differ")],
     )

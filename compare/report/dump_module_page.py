@@ -231,8 +231,8 @@ def _allocation(row: object) -> Iterator[tuple[str, ...]]:
     for place, value in enumerate(values[:LARGEST] or [{}]):
         where = f"{text(value, 'instruction')} {text(value, 'index')}".strip() or "unknown"
         size = numbers.binary_bytes(part(value, "bytes"))
-        named = (where, text(value, "opcode"), text(value, "shape"), size, text(value, "op_name"))
-        yield (*first, *named, description) if not place else ("", "", "", *named, "")
+        value_texts = (where, text(value, "opcode"), text(value, "shape"), size, text(value, "op_name"))
+        yield (*first, *value_texts, description) if not place else ("", "", "", *value_texts, "")
     if more:
         yield ("", "", "", more, "", "", "", "", "")
 

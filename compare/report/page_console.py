@@ -56,7 +56,13 @@ def _print_sentences(block: Lines, console: Console) -> None:
 
 
 def print_lines(lines: Sequence[str], console: Console, tone: str = "") -> None:
-    """Print sentences, one a line."""
+    """Print sentences, one a line.
+
+    Args:
+      lines: to print.
+      console: where to.
+      tone: their colour.
+    """
     for line in lines:
         console.print(Text(line, style=_STYLES.get(tone, "")), soft_wrap=True)
 

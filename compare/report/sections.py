@@ -251,12 +251,13 @@ def _startup(workload: Workload) -> pages.Section | None:
         return None
     how = "Each mode in fresh processes of its own, without and with a warm compilation cache."
     alike = [f"{line}." for line in tables.modes_alike(workload, workload.phases)]
-    derived = "Derived: Not timed by the framework: the time of the first call minus lowering and one steady call."
+    remark = "Derived: Not timed by the framework: the time of the first call minus lowering and one steady call."
     blocks = (
         Lines([how], "note"),
         costs.phases(workload),
-        Lines([*alike, *([derived] if costs.has_derived(workload) else [])], "note"),
+        Lines([*alike, *([remark] if costs.has_derived(workload) else [])], "note"),
         costs.storage(workload),
+        Lines(["Sizes of arguments, outputs and temporary memory are those that XLA reports."], "note"),
     )
     return pages.Section("Startup", blocks=blocks)
 
