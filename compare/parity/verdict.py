@@ -9,7 +9,15 @@ from msgspec.structs import replace
 
 from compare.parity import messages
 from compare.parity.breaks import Swept
-from compare.parity.evidence import TRAJECTORY, Evidence, has_kinks, step_of, trajectories_as_runs
+from compare.parity.evidence import (
+    FLOAT64,
+    TRAJECTORY,
+    Evidence,
+    double_mode,
+    has_kinks,
+    step_of,
+    trajectories_as_runs,
+)
 from compare.parity.holding import (
     LARGEST_ALLOWANCE,
     Bound,
@@ -34,6 +42,7 @@ from workloads._dimensions import describe_dimensions
 from workloads._framework import FORWARD, GRADIENTS, KINKS, STEP, is_kinks
 from workloads._modes import JAX, TF
 from workloads._spec import STABILITY
+from workloads._trajectory import LOSS, kept_as
 
 
 def judge(evidence: Evidence) -> Parity:
@@ -183,8 +192,8 @@ def find_amplified(evidence: Evidence, leaves: Leaves) -> frozenset[tuple[str, s
     """(pass, case) of each run that fails by what may have been amplified: its regions tell.
 
     Those are runs in float32 that hold in float64, and training runs that fail in float64 by what constants rounded to
-    float32 may explain. Where the original's own results are float64, roundings to float32 are what a port must not
-    make.
+    float32 may explain, if weights are kept after each step: otherwise the error is of steps that nothing judges. Where
+    the original's own results are float64, roundings to float32 are what a port must not make.
 
     Args:
       evidence: has the original's results.
@@ -192,17 +201,27 @@ def find_amplified(evidence: Evidence, leaves: Leaves) -> frozenset[tuple[str, s
     """
     everything = [leaf for gate in leaves.values() for leaf in gate]
     failing = [leaf for leaf in everything if leaf.verdict == FAIL]
-    candidates = {_run(leaf) for leaf in failing if _may_be_amplified(leaf)}
-    otherwise = {_run(leaf) for leaf in failing if leaf.place.found_from == JAX and not _may_be_amplified(leaf)}
+    is_by_step = _is_kept_by_step(evidence)
+    candidates = {_run(leaf) for leaf in failing if _may_be_amplified(leaf, is_by_step)}
+    otherwise = {
+        _run(leaf) for leaf in failing if leaf.place.found_from == JAX and not _may_be_amplified(leaf, is_by_step)
+    }
     wide = {_run(leaf) for leaf in everything if evidence.is_wide(leaf.place.pass_, leaf.place.case, leaf.place.leaf)}
     return frozenset(candidates - otherwise - wide)
 
 
-def _may_be_amplified(leaf: Held) -> bool:
+def _is_kept_by_step(evidence: Evidence) -> bool:
+    """Whether the original's float64 training run kept its weights after each step."""
+    run = evidence.trajectories.get((double_mode(evidence, TF), FLOAT64), {})
+    steps = {checkpoint.step for name in run if (checkpoint := kept_as(name)) is not None}
+    return bool(run) and len(steps) == len(run[LOSS])
+
+
+def _may_be_amplified(leaf: Held, is_by_step: bool) -> bool:
     """Whether a leaf that fails is off by a finite error of a run in float32, or by constants of a training run."""
     place = leaf.place
     if place.found_from == JAX:
-        return place.gate == "training" and _may_be_of_constants(leaf)
+        return place.gate == "training" and is_by_step and _may_be_of_constants(leaf)
     return place.expected_from == TF and place.gate != "structure" and math.isfinite(leaf.error)
 
 

@@ -24,8 +24,8 @@ from compare.hlo.promote import PromotionError
 from compare.inputs.at_size import Prepared
 from compare.parity import messages
 from compare.parity.evidence import FLOAT32, TRAJECTORY, Amplified
-from compare.parity.holding import Leaves
-from compare.parity.measure import UNIT_ROUNDOFF, largest, wide
+from compare.parity.holding import Held, Leaves
+from compare.parity.measure import UNIT_ROUNDOFF, largest, pattern, wide
 from compare.prove.collect import Collected
 from compare.prove.exact_regions import regions_hold_exactly
 from compare.prove.moved_arguments import SAMPLES, measure_distances, measure_spread
@@ -40,10 +40,15 @@ from compare.prove.subjects import subjects
 from compare.record.vocabulary import FAIL
 from compare.sides._side import SIDES
 from workloads._framework import STEP, Program, Twin
-from workloads._trajectory import LOSS, kept_as
+from workloads._modes import JAX
+from workloads._trajectory import kept_as
 
-LAST_STATE, MOST_STATES = 10, 3
-"""Of training, so many states are judged, none after more steps than this: each costs that many steps in float64."""
+LAST_STATE = 10
+"""Of training, the last failing step up to this one is judged beside the first: at a first step states are zeros."""
+AS_TELLING = 0.25
+"""Of the largest error, an error as large is judged in its place where it is earlier: a state costs the steps to it."""
+SAME_START = 2 * UNIT_ROUNDOFF[FLOAT32]
+"""Relative to the largest value: two roundings of a state that no step has changed yet."""
 SAME_STATE = 1e-4
 """Relative to the largest value: states that are farther apart mean something else, as a velocity and a sum do."""
 
@@ -109,9 +114,7 @@ class RegionJudge:
                 yield case, Amplified(measure_spread(original, call.left, self._unit), says)
 
     def _explain_training(self, programs: Pair[Program], leaves: Leaves) -> Iterator[tuple[str, Amplified]]:
-        failing = _failing_steps(leaves)
-        early = [step for step in failing if step <= LAST_STATE] or failing[:1]
-        states = sorted({early[round(position)] for position in np.linspace(0, len(early) - 1, MOST_STATES)})
+        states = _choose_states(leaves)
         guided_run = GuidedRun(self.twin, self.doubles.guide)
         # With the constants of the programs that are judged: those of a native float64 step have other roundings.
         records = programs.map(lambda program: guided_run.record(promote_program(program), states))
@@ -157,12 +160,30 @@ class RegionJudge:
         return UNIT_ROUNDOFF[self.dtype]
 
 
-def _failing_steps(leaves: Leaves) -> list[int]:
-    """Numbers of the steps of the guided run in which a leaf fails, from 1."""
+def _choose_states(leaves: Leaves) -> list[int]:
+    """Numbers of the steps that are judged, from 1: the first that fail, and the worst in either width.
+
+    A step that is much farther off than others is judged itself: a rate that is wrong from some step on is found there.
+    """
     failing = [leaf for leaf in leaves["training"] if leaf.place.case == TRAJECTORY and leaf.verdict == FAIL]
-    steps = {checkpoint.step for leaf in failing if (checkpoint := kept_as(leaf.place.leaf)) is not None}
-    losses = {leaf.far.index[0] + 1 for leaf in failing if leaf.place.leaf == LOSS and leaf.far.index}
-    return sorted(steps | losses)
+    by_width = [
+        [leaf for leaf in failing if (leaf.place.found_from == JAX) is is_double] for is_double in (True, False)
+    ]
+    steps = sorted(map(_find_step, failing))
+    early = [step for step in steps if step <= LAST_STATE] or steps[:1]
+    return sorted({early[0], early[-1], *(_find_worst_step(of_width) for of_width in by_width if of_width)})
+
+
+def _find_worst_step(failing: Sequence[Held]) -> int:
+    """The first step that is about as far beyond its bound as any."""
+    excess = {leaf.place: leaf.error / leaf.limit for leaf in failing}
+    return min(_find_step(leaf) for leaf in failing if excess[leaf.place] >= AS_TELLING * max(excess.values()))
+
+
+def _find_step(leaf: Held) -> int:
+    """The number of the step that a leaf is farthest off in."""
+    checkpoint = kept_as(leaf.place.leaf)
+    return leaf.far.index[0] + 1 if checkpoint is None else checkpoint.step
 
 
 def _narrow(program: Program, exact: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -176,12 +197,22 @@ def _pair_states(programs: Pair[Program], calls: Sequence[Arguments]) -> list[Sl
     states = {name for name in slots[0].parameters if name.startswith("state ")} & set(slots[1].parameters)
     places = [(name, *(side.parameters.index(name) for side in slots)) for name in states]
     differing = {
-        name for name, left, right in places if any(not _is_same(call.left[left], call.right[right]) for call in calls)
+        name
+        for name, left, right in places
+        if not _starts_alike(programs, left, right)
+        or any(not _is_same(call.left[left], call.right[right], SAME_STATE) for call in calls)
     }
     return without_pairs(slots, differing)
 
 
-def _is_same(one: np.ndarray, other: np.ndarray) -> bool:
-    if one.shape != other.shape:
+def _starts_alike(programs: Pair[Program], left: int, right: int) -> bool:
+    """Whether a state has one value before the first step: no rounding makes up for another one."""
+    places = zip(programs, (left, right), strict=True)
+    one, other = (program.states.get(program.parameters[place].name) for program, place in places)
+    return one is None or other is None or _is_same(one, other, SAME_START)
+
+
+def _is_same(one: np.ndarray, other: np.ndarray, tolerance: float) -> bool:
+    if one.shape != other.shape or not np.array_equal(pattern(one), pattern(other)):
         return False
-    return largest([wide(one) - wide(other)]) <= SAME_STATE * largest([one, other])
+    return largest([wide(one) - wide(other)]) <= tolerance * largest([one, other])

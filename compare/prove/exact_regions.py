@@ -42,8 +42,8 @@ def regions_hold_exactly(open_regions: OpenRegions, calls: Sequence[Arguments]) 
     groups = [_ExactGroup(group) for group in exact.groups]
     return all(
         group.holds(inputs)
-        for group, inputs_of_calls in zip(groups, exact.collect_inputs(calls), strict=True)
-        for inputs in inputs_of_calls
+        for call in calls
+        for group, (inputs,) in zip(groups, exact.collect_inputs([call]), strict=True)
     )
 
 
