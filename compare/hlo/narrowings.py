@@ -27,6 +27,19 @@ def narrowings(artifact: bytes) -> frozenset[str]:
     return frozenset(name for operation in bindings.operations(module) for name in _of(operation))
 
 
+def rounds_further(original: bytes, port: bytes) -> bool:
+    """Whether the port rounds to a type, or by an algorithm, that the original does not.
+
+    Args:
+      original: StableHLO bytecode.
+      port: likewise.
+
+    Raises:
+      UnreadableProgram: the bytes are no StableHLO.
+    """
+    return bool(narrowings(port) - narrowings(original))
+
+
 def _of(operation: ir.Operation) -> Iterator[str]:
     for value in (*operation.operands, *operation.results):
         type_ = value.type

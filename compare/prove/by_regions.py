@@ -19,6 +19,7 @@ from functools import cached_property
 import numpy as np
 
 from compare.hlo.bindings import UnreadableProgram
+from compare.hlo.narrowings import rounds_further
 from compare.hlo.pair import Pair
 from compare.hlo.promote import PromotionError
 from compare.inputs.at_size import Prepared
@@ -89,7 +90,7 @@ class RegionJudge:
     def _explain(self, pass_: str, failing: Sequence[str], leaves: Leaves) -> Iterator[tuple[str, Amplified]]:
         candidates = [self.deliveries[side].programs.get((pass_, FLOAT32)) for side in SIDES if side in self.deliveries]
         programs = [program for program in candidates if program is not None]
-        if len(programs) < len(SIDES):
+        if len(programs) < len(SIDES) or rounds_further(*(program.artifact for program in programs)):
             return
         if pass_ != STEP:
             yield from self._explain_cases(pass_, Pair(*programs), failing)
@@ -130,8 +131,11 @@ class RegionJudge:
         if judgement is None or not all(judgement[1]):
             return
         regions = judgement[0]
-        if regions.opened is not None and not regions_hold_exactly(regions.opened, exact):
-            return
+        if regions.opened is not None:
+            weights = [position for position, one in enumerate(programs.left.parameters) if one.kind == "weight"]
+            scales = [largest(call.left[position] for position in weights) for call in exact]
+            if not regions_hold_exactly(regions.opened, exact, scales):
+                return
         run = running(programs.left, self.twin)
         samples = (guided_run.train(run, seed, self._unit) for seed in range(SAMPLES))
         spread = measure_distances(guided_run.train(run), samples)

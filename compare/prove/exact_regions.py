@@ -15,7 +15,7 @@ from compare.hlo.pair import Pair
 from compare.hlo.promote import promote
 from compare.parity.holding import LARGEST_ALLOWANCE
 from compare.parity.measure import SEMANTICS_BOUND, is_float, largest, wide
-from compare.parity.rules import CONSTANTS_FACTOR
+from compare.parity.rules import CONSTANTS_FACTOR, DOUBLE_FLOOR
 from compare.prove.open_regions import Arguments, OpenRegions, RegionGroup, RegionInputs
 from compare.prove.rounded_constants import PERTURBATIONS
 from compare.regions.refining import NOISE
@@ -24,7 +24,7 @@ Errors = Mapping[int, float]
 """By region, an error relative to the largest value that it gives."""
 
 
-def regions_hold_exactly(open_regions: OpenRegions, calls: Sequence[Arguments]) -> bool:
+def regions_hold_exactly(open_regions: OpenRegions, calls: Sequence[Arguments], scales: Sequence[float]) -> bool:
     """Whether both pieces of each region agree in float64, in each call.
 
     The values at cut points are those of TensorFlow's program in float64: one that follows from others follows from
@@ -33,6 +33,8 @@ def regions_hold_exactly(open_regions: OpenRegions, calls: Sequence[Arguments]) 
     Args:
       open_regions: the regions.
       calls: arguments of both programs in float64.
+      scales: by call, a value of which a few roundings count nothing. What vanishes but for noise, as the gradient of
+        a shift before a normalization, has other noise in each program's own state.
 
     Raises:
       UnreadableProgram: XLA cannot run a piece.
@@ -41,8 +43,8 @@ def regions_hold_exactly(open_regions: OpenRegions, calls: Sequence[Arguments]) 
     exact = dataclasses.replace(open_regions, cut_values=open_regions.cut_values.in_double())
     groups = [_ExactGroup(group) for group in exact.groups]
     return all(
-        group.holds(inputs)
-        for call in calls
+        group.holds(inputs, DOUBLE_FLOOR * scale)
+        for call, scale in zip(calls, scales, strict=True)
         for group, (inputs,) in zip(groups, exact.collect_inputs([call]), strict=True)
     )
 
@@ -53,13 +55,18 @@ class _ExactGroup:
 
     group: RegionGroup
 
-    def holds(self, inputs: RegionInputs) -> bool:
-        """Whether each region agrees in one call; what constants explain is measured where one does not."""
-        left, right = (self._run(side, inputs, seed=None) for side in (0, 1))
-        errors = self._compare(inputs, left, right)
+    def holds(self, inputs: RegionInputs, floor: float) -> bool:
+        """Whether each region agrees in one call; what constants explain is measured where one does not.
+
+        Args:
+          inputs: of the call.
+          floor: an error that counts nothing.
+        """
+        results = Pair(*(self._run(side, inputs, seed=None) for side in (0, 1)))
+        errors = self._compare(inputs, results, floor)
         if max(errors.values(), default=0.0) <= SEMANTICS_BOUND:
             return True
-        allowance = self._measure_allowance(inputs, Pair(left, right))
+        allowance = self._measure_allowance(inputs, results)
         return all(error <= SEMANTICS_BOUND + allowance[region] for region, error in errors.items())
 
     @cached_property
@@ -92,15 +99,16 @@ class _ExactGroup:
             spreads[region] = max(spreads[region], _measure_error(one, other, floor=0.0))
         return spreads
 
-    def _compare(self, inputs: RegionInputs, left: Sequence[np.ndarray], right: Sequence[np.ndarray]) -> Errors:
+    def _compare(self, inputs: RegionInputs, results: Pair[Sequence[np.ndarray]], floor: float) -> Errors:
         """By region, how far any value of either side is from the first of TensorFlow's."""
         programs = self.group.programs
         sizes = self.group.measure_sizes(inputs)
-        firsts = {region: array for (region, place), array in zip(programs.results(0), left, strict=True) if place == 0}
+        of_left = zip(programs.results(0), results.left, strict=True)
+        firsts = {region: array for (region, place), array in of_left if place == 0}
         errors = dict.fromkeys(range(len(programs.regions)), 0.0)
-        for side, arrays in enumerate((left, right)):
+        for side, arrays in enumerate(results):
             for (region, _), array in zip(programs.results(side), arrays, strict=True):
-                error = _measure_error(firsts[region], array, floor=NOISE * sizes[region])
+                error = _measure_error(firsts[region], array, max(NOISE * sizes[region], floor))
                 errors[region] = max(errors[region], error)
         return errors
 

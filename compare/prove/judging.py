@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from compare.hlo.bindings import UnreadableProgram
-from compare.hlo.narrowings import narrowings
+from compare.hlo.narrowings import rounds_further
 from compare.hlo.promote import PromotionError
 from compare.inputs.at_size import Prepared
 from compare.parity import Evidence, explicable, find_amplified, held_leaves, judge_held
@@ -25,7 +25,7 @@ from compare.prove.rounded_constants import PERTURBATIONS, ConstantSpreads
 from compare.record.parity_part import Parity
 from compare.record.vocabulary import FAIL, PASS
 from compare.record.workload_part import Failure
-from compare.sides._side import SideError
+from compare.sides._side import SIDES, SideError
 from compare.sides.pool import Pool
 from compare.sides.workers import failure_of
 from workloads._framework import FORWARD, GRADIENTS, STEP, has_no_gradient
@@ -215,9 +215,9 @@ class _Explaining:
 
     def _rounds_further(self, pass_: str) -> bool:
         """Whether the port's program rounds to a type narrower than float32 that the original's does not use."""
-        of = {name: side.programs.get((pass_, FLOAT32)) for name, side in self.deliveries.items()}
-        narrow = {name: narrowings(program.artifact) for name, program in of.items() if program is not None}
-        return bool(narrow.get("jax", frozenset()) - narrow.get("tf", frozenset()))
+        programs = (self.deliveries[side].programs.get((pass_, FLOAT32)) for side in SIDES if side in self.deliveries)
+        artifacts = [program.artifact for program in programs if program is not None]
+        return len(artifacts) == len(SIDES) and rounds_further(*artifacts)
 
     def _ask(
         self, explain: Callable[..., Mapping[Place, float]], *of: object, failure_name: str = ""

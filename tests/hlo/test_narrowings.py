@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hlo_programs import exported
 
-from compare.hlo.narrowings import narrowings
+from compare.hlo.narrowings import narrowings, rounds_further
 
 X, W = np.ones((4, 5), np.float32), np.ones((5, 3), np.float32)
 
@@ -36,3 +36,12 @@ def test_a_product_by_a_narrow_algorithm_is_named() -> None:
     preset = jax.lax.DotAlgorithmPreset.BF16_BF16_F32
     (name,) = narrowings(exported(lambda x, w: jax.lax.dot(x, w, precision=preset), X, W))
     assert "bf16" in name
+
+
+def test_only_what_the_port_alone_rounds_is_further() -> None:
+    plain, narrow = exported(lambda x, w: x @ w, X, W), exported(lambda x, w: x.astype(jnp.bfloat16) @ w, X, W)
+    assert [rounds_further(*pair) for pair in ((plain, narrow), (narrow, plain), (narrow, narrow))] == [
+        True,
+        False,
+        False,
+    ]

@@ -300,6 +300,16 @@ def test_a_training_step_is_judged_at_its_own_states(prepared: Prepared) -> None
     assert "in 2 calls" in reason
 
 
+def momentum_of_fewer_bits(x: Any, w: Any, m: Any) -> Any:
+    loss, w, m = optax_momentum(x, w, m)
+    return loss, w, m.astype(jnp.bfloat16).astype(m.dtype)
+
+
+def test_a_state_that_is_kept_in_fewer_bits_is_a_failure(prepared: Prepared) -> None:
+    """No region shows it: the state means something else in each program, and promoted it loses nothing."""
+    assert judge_training(prepared, keras_momentum, momentum_of_fewer_bits, optax_momentum)[0] == "fail"
+
+
 def test_a_step_that_is_wrong_in_float32_alone_is_a_failure(prepared: Prepared) -> None:
     assert judge_training(prepared, keras_momentum, nesterov, optax_momentum)[0] == "fail"
 
@@ -405,6 +415,30 @@ def test_a_rate_that_one_float64_run_alone_has_rounded_is_no_failure(prepared: P
 def test_another_rate_is_a_failure_though_float32_hardly_shows_it(prepared: Prepared, factor: float) -> None:
     wrong = at_rate(RATE * factor)
     assert judge_training(prepared, keras_momentum, wrong, wrong)[0] == "fail"
+
+
+def with_noise(noise: float, rate: float = RATE) -> Step:
+    """A step with a velocity that is nothing but noise, as of a shift before a normalization.
+
+    Args:
+      noise: what takes the place of a gradient that vanishes.
+      rate: of learning.
+    """
+
+    def step(x: Any, w: Any, m: Any) -> Any:
+        loss, gradient = jax.value_and_grad(loss_of)(w, x)
+        m = 0.9 * m - rate * noise
+        return loss, w - rate * gradient + m, m
+
+    return step
+
+
+@pytest.mark.parametrize(("noise", "verdict"), [(-3e-17, "pass"), (-3e-6, "fail")])
+def test_states_of_noise_alone_may_differ(prepared: Prepared, noise: float, verdict: str) -> None:
+    """Each program has its own, so that its piece reads other numbers."""
+    rounded_rate = with_noise(1e-17, float(np.float32(RATE)))
+    port = with_noise(noise)
+    assert judge_training(prepared, with_noise(1e-17), port, port, original_in_double=rounded_rate)[0] == verdict
 
 
 def test_training_from_weights_of_its_own_is_not_judged_by_regions(prepared: Prepared) -> None:
