@@ -106,8 +106,14 @@ def _check_names(names: Sequence[str], by_name: Mapping[str, Any]) -> None:
     for name in names:
         if node_of(name) not in by_name:
             raise Unsupported(
-                f"expected a node {name[:100]} in the graph, found {list_names([*by_name][-_MOST_NAMES:])}: name one"
+                f"expected a node {name[:100]} in the graph, found {list_names(_last(by_name))}: name one"
             )
+
+
+def _last(by_name: Mapping[str, Any]) -> list[str]:
+    """The nodes of a graph that come last, without those that save it."""
+    names = [name for name, node in by_name.items() if node.op not in _NO_ENDS and result_dtypes(node)]
+    return [name for name in names if not name.startswith("save") and "/Read/" not in name][-_MOST_NAMES:]
 
 
 def _tensor_of(node: Any, tensor: str) -> Tensor:

@@ -76,9 +76,8 @@ def read(folder: Path, meta: Any, graph: Any) -> list[Variable]:
     names_trained = _names_trained(meta)
     variables, names_taken = [], set[str]()
     for node in nodes:
-        origin = origins.get(node.name, Origin(node.name))
-        if OBJECT in node.attr:
-            origin = _of_object(checkpoint, node.attr[OBJECT].i)
+        origin = _of_object(checkpoint, node.attr[OBJECT].i) if OBJECT in node.attr else origins.get(node.name)
+        origin = origin or _of_name(checkpoint, meta, node)
         # A copy that saving made has the name of what it is a copy of, and a number.
         name = names.get(origin.key) or node.attr["shared_name"].s.decode("utf-8", "replace") or node.name
         while name in names_taken:
@@ -131,6 +130,14 @@ def _of_object(checkpoint: CheckpointGraph, number: int) -> Origin:
     if not attributes:
         raise Unusable(f"none of the object {number}")
     return Origin(attributes[0].checkpoint_key)
+
+
+def _of_name(checkpoint: CheckpointGraph, meta: Any, node: Any) -> Origin:
+    """What a variable restores that the graph itself restores a copy of, as that of a Keras 3 model in a tf.Module."""
+    name = node.attr["shared_name"].s.decode("utf-8", "replace")
+    objects = meta.object_graph_def.nodes
+    numbers = [number for number, one in enumerate(objects) if one.HasField("variable") and one.variable.name == name]
+    return _of_object(checkpoint, numbers[0]) if name and len(numbers) == 1 else Origin(node.name)
 
 
 def _array(checkpoint: CheckpointGraph, origin: Origin, node: Any) -> np.ndarray:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tf_reference._graph_nodes import dtype_name
+from tf_reference._graph_nodes import definition, dtype_name
 
 _WIDER = {"float32": tf.float64, "float16": tf.float64, "bfloat16": tf.float64, "complex64": tf.complex128}
 
@@ -27,9 +27,19 @@ def widen(graph: Any) -> Any:
         for argument in (*function.signature.input_arg, *function.signature.output_arg):
             argument.type = widen_type(argument.type)
     for node in (*wide.node, *(node for function in wide.library.function for node in function.node_def)):
+        _say_defaults(node)
         for value in node.attr.values():
             _widen_value(value)
     return wide
+
+
+def _say_defaults(node: Any) -> None:
+    """Saving leaves out an attribute that has its default, and the default of a float type is float32."""
+    op_definition = definition(node.op)
+    for attribute in op_definition.attr if op_definition else ():
+        kind = attribute.default_value.WhichOneof("value")
+        if attribute.type == "type" and kind == "type" and attribute.name not in node.attr:
+            node.attr[attribute.name].type = attribute.default_value.type
 
 
 def widen_type(number: int) -> int:
