@@ -141,9 +141,16 @@ def result_dtypes(node: Any) -> list[str]:
         if argument.type_list_attr:
             dtypes += map(dtype_name, node.attr[argument.type_list_attr].list.type)
             continue
-        dtype = dtype_name(argument.type or node.attr[argument.type_attr].type)
+        dtype = dtype_name(argument.type or _type_of(node, op_definition, argument.type_attr))
         dtypes += [dtype] * (node.attr[argument.number_attr].i if argument.number_attr else 1)
     return dtypes
+
+
+def _type_of(node: Any, op_definition: Any, name: str) -> int:
+    """The number of a type among a node's attributes; its default, which saving leaves out, where there is none."""
+    if name in node.attr and node.attr[name].type:
+        return node.attr[name].type
+    return next((attribute.default_value.type for attribute in op_definition.attr if attribute.name == name), 0)
 
 
 def _tensors(infos: Mapping[str, Any], signature: str) -> dict[str, Tensor]:

@@ -38,7 +38,8 @@ def _say_defaults(node: Any) -> None:
     op_definition = definition(node.op)
     for attribute in op_definition.attr if op_definition else ():
         kind = attribute.default_value.WhichOneof("value")
-        if attribute.type == "type" and kind == "type" and attribute.name not in node.attr:
+        is_said = attribute.name in node.attr and node.attr[attribute.name].type
+        if attribute.type == "type" and kind == "type" and not is_said:
             node.attr[attribute.name].type = attribute.default_value.type
 
 

@@ -62,6 +62,7 @@ def drawn(made: WrittenFunction) -> list[np.ndarray]:
         ("functions", "infer_tf", "weights['net']['count'].astype(x.dtype)"),
         ("keras", "", "weights['attention']['query']['kernel']"),
         ("looped", "", "jax.lax.fori_loop(0, 3, step, x)"),
+        ("listener", "", "jnp.abs(jnp.fft.rfft(sound, 8)"),
         ("words", "", "jnp.take(weights['rows'], "),
         ("tf1", "predict", "jnp.concatenate([weights['table']['rows']['part_0'], weights['table']['rows']['part_1']])"),
         ("tf1_resource", "logits", "jax.lax.stop_gradient(weights['bn']['moving_mean'])"),
@@ -115,6 +116,11 @@ def test_gradients_go_through_calls_and_loops(folder: Path) -> None:
         weight.assign_sub(2 * step)
         below = tf.reduce_sum(compute(tf.ones([2, 4]))["output_0"])
         assert float((above - below) / 2e-2) == pytest.approx(float(gradient[0, 0]), rel=2e-2)
+
+
+def test_default_types_are_wider_in_float64(folder: Path) -> None:
+    wider = _saved_function.read(SavedGraph(str(folder / "listener"))).wider()
+    assert wider.make_callable()(tf.ones([2, 8], tf.float64))["output_0"].dtype == tf.float64
 
 
 def test_numbers_of_the_file_are_those_that_were_written(folder: Path) -> None:

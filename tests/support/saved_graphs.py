@@ -73,6 +73,18 @@ class Words(tf.Module):
         return tf.strings.as_string(tf.reduce_sum(x @ tf.transpose(self.rows)))
 
 
+class Listener(tf.Module):
+    """A model of Keras 3 behind a spectrum: the graph restores copies of its variables."""
+
+    def __init__(self) -> None:
+        super().__init__(name="listener")
+        self.model = keras.Sequential([keras.Input((5,)), keras.layers.Dense(3, name="head")])
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 8], tf.float32, "sound")])
+    def __call__(self, sound: tf.Tensor) -> tf.Tensor:
+        return self.model(tf.abs(tf.signal.rfft(sound)), training=False)
+
+
 class Counter(tf.Module):
     """A call counts."""
 
@@ -117,6 +129,12 @@ def save_words(folder: Path) -> None:
     """Texts before and behind the numbers."""
     words = Words()
     tf.saved_model.save(words, folder, signatures={"serving_default": words.__call__, "label": words.label})
+
+
+def save_listener(folder: Path) -> None:
+    """Operations whose float types are defaults, which saving leaves out."""
+    listener = Listener()
+    tf.saved_model.save(listener, folder, signatures=listener.__call__)
 
 
 def save_counter(folder: Path) -> None:
@@ -171,6 +189,7 @@ def save_frozen(path: Path) -> None:
 
 SAVED: Mapping[str, Callable[[Path], None]] = {
     "module": save_module, "functions": save_without_signatures, "keras": save_keras, "looped": save_looped,
-    "words": save_words, "counter": save_counter, "tf1": save_tf1, "tf1_resource": save_tf1_resource,
+    "words": save_words, "listener": save_listener,
+    "counter": save_counter, "tf1": save_tf1, "tf1_resource": save_tf1_resource,
     "frozen.pb": save_frozen,
 }  # fmt: skip
