@@ -83,7 +83,7 @@ def _rest(graphs: Sequence[ClusteredGraph], sections: Sequence[Section]) -> Iter
     rest = [graph for graph, section in zip(graphs, sections, strict=False) if section.is_on_page_alone]
     if rest:
         nodes = sum(len(cluster_rows.computing(graph)) for graph in rest)
-        yield f"{count_of(len(rest), 'more function')} of {count_of(nodes, 'node')}: see the page"
+        yield f"{count_of(len(rest), 'more function')} of {count_of(nodes, 'node')} stand in launch.html."
     if len(graphs) > len(sections):
         yield f"{len(graphs) - len(sections)} more graphs stand in launch.json."
 
@@ -137,7 +137,7 @@ def _listing(columns: Sequence[Column], rows: Sequence[Sequence[Cell | str]], ti
 def _log_lines(graph: ClusteredGraph) -> Iterable[Block]:
     if graph.unread:
         sentence = f"{count_of(len(graph.unread), 'line')} of TensorFlow's log not understood"
-        yield Lines([f"{sentence}: see the page"])
+        yield Lines([f"{sentence}; the page lists them"])
         yield Folded(sentence, [Lines(graph.unread)])
 
 

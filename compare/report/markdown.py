@@ -83,12 +83,12 @@ def _items(lines: Iterable[str]) -> list[str]:
 
 
 def _table(table: Table) -> list[str]:
-    return [*rows_of(each_string(table, plain)), *_paragraphs([table.left_out(table.most)])]
+    return [*rows_of(each_string(table, plain)), *_paragraphs([table.left_out])]
 
 
 def rows_of(table: Table) -> list[str]:
     """Lines of a table whose texts are escaped, as those are that were made from an escaped record."""
-    columns, rows = table.compact(table.most)
+    columns, rows = table.compact(table.most_on_page)
     rules = ["---:" if column.is_number else "---" for column in columns]
     cells = [[" ".join(filter(None, (cell.text, cell.note))) for cell in row] for row in rows]
     return _grid([column.title for column in columns], rules, cells)

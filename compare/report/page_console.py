@@ -87,7 +87,8 @@ def print_rows(table: Table, console: Console, indent: str = "") -> None:
 
 def _print_left_out(table: Table, console: Console, indent: str) -> None:
     more = len(table.rows) - table.most_on_console
-    print_lines([f"{indent}and {more} more, on the page"] if more > 0 else [], console, "note")
+    where = ", on the page" if table.whole_in else ""
+    print_lines([f"{indent}and {more} more{where}"] if more > 0 else [], console, "note")
 
 
 def _grid(table: Table, indent: str, has_rules: bool, rooms: Sequence[str]) -> Grid:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import ClassVar, Literal
 
+from compare.report.numbers import MISSING
+
 Tone = Literal["", "strong", "pass", "fail", "warning", "note"]
 """How a text is coloured, by what it says."""
 
@@ -51,6 +53,11 @@ class Cell:
     sources: Sequence[SourceLine] = ()
     names: Sequence[str] = ()
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether it says nothing, or that there is nothing to say."""
+        return self.text in ("", MISSING) and not (self.note or self.bar or self.sources or self.names)
+
 
 @dataclass(frozen=True)
 class Column:
@@ -75,7 +82,7 @@ class Table:
       rows: from the top down.
       label: what it is of, for those who do not see it.
       title: above it.
-      most: rows on a page; of the others it is said where they are.
+      most: rows on a page, where a file has all: the page says where the others are.
       most_on_console: the same of a console.
       whole_in: the file that has all rows.
       is_nested: whether a console shows a row over several lines, its sources below its texts.
@@ -95,15 +102,19 @@ class Table:
         """Its columns and first rows, without columns that are empty in every row."""
         rows = [[text if isinstance(text, Cell) else Cell(text) for text in row] for row in self.rows[:most]]
         selection = [
-            place
-            for place in range(len(self.columns))
-            if not place or any(row[place].text or row[place].sources for row in rows)
+            place for place in range(len(self.columns)) if not place or not all(row[place].is_empty for row in rows)
         ]
         return [self.columns[place] for place in selection], [[row[place] for place in selection] for row in rows]
 
-    def left_out(self, most: int) -> str:
-        """How many rows there are beside the first, and where; empty where there are none."""
-        more = len(self.rows) - most
+    @property
+    def most_on_page(self) -> int | None:
+        """Rows on a page; None is all, where no file has those that a page leaves out."""
+        return self.most if self.whole_in else None
+
+    @property
+    def left_out(self) -> str:
+        """How many rows a page leaves out, and where they are; empty where it has all."""
+        more = len(self.rows) - self.most if self.whole_in else 0
         return f"{more} more: {self.whole_in} has them all." if more > 0 else ""
 
 

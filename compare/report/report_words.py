@@ -8,7 +8,7 @@ GATES = {
     "structure": "Names, shapes, dtypes and integers are the same, and NaN and infinities are in the same places.",
     "semantics": "In float64, where rounding is small, the port computes what TensorFlow computes, also at ties.",
     "rounding": "In float32, the port is about as close to the float64 result as TensorFlow's own modes are.",
-    "gradients": "The same two rules, for the gradients.",
+    "gradients": "The rules of semantics and rounding, for the gradients.",
     "training": "Rules like these two, for losses and weights over the steps of a training run.",
     "stability": "For extreme inputs, the port is finite and right wherever TensorFlow is.",
 }

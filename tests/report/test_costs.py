@@ -140,7 +140,7 @@ def test_a_mode_that_compiled_nothing_says_so_where_it_has_no_times(undrawn: Non
 def test_a_derived_compile_time_is_marked(undrawn: None) -> None:
     page = render(decoded(RECORD))
     assert page.count('<span class="note">derived</span>') == 2
-    assert "Not timed by the framework" in page
+    assert "since the framework does not time it" in page
 
 
 def test_a_mode_without_cache_or_code_says_why(workload: dict[str, Any]) -> None:

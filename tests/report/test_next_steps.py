@@ -37,6 +37,28 @@ def test_a_port_file_keeps_its_path_and_failures_come_before_what_passes() -> No
     assert found == ["jaxport locate ports/a.py", "jaxport next ports/a.py"]
 
 
+def test_a_port_file_of_another_name_keeps_its_path_and_its_size() -> None:
+    command = ["jaxport", "run", "examples/feed_forward/port.py", "--size=smoke", "--parity-only"]
+    assert commands(command, feed_forward=workload("fail"))[0] == (
+        "jaxport locate examples/feed_forward/port.py --size smoke"
+    )
+    two = ["jaxport", "run", "a/port.py", "b/port.py"]
+    assert commands(two, a=workload("fail"), b=workload("fail")) == [], "which file is whose is not known"
+
+
+@pytest.mark.parametrize("option", [["-o", "my_port"], ["--out", "my_port"], ["--out=my_port"]])
+def test_what_init_wrote_is_named_by_its_folder(option: list[str]) -> None:
+    found = commands(["jaxport", "init", "model.py:build", *option], functional=workload("fail"))
+    assert found == ["jaxport locate my_port/port.py", "jaxport next my_port/port.py"]
+
+
+def test_options_with_an_equals_sign_and_sizes_of_dimensions_are_kept() -> None:
+    command = ["jaxport", "run", "--tf=a.py:f", "--jax=b.py:f", "--input=x=f32[B,4]", "--dimension", "B=1..8"]
+    assert commands(command, f=workload("fail")) == [
+        "jaxport locate --tf a.py:f --jax b.py:f --input 'x=f32[B,4]' --dimension B=1..8"
+    ]
+
+
 def test_what_passes_is_timed_and_compared() -> None:
     assert commands(["jaxport", "run", "add"], add=workload("pass")) == ["jaxport bench add", "jaxport hlo add"]
     with_programs = workload("pass", alignment={"level": "algebraic"})
@@ -48,7 +70,16 @@ def test_a_suite_that_fails_names_a_few_workloads() -> None:
 
 
 @pytest.mark.parametrize("verdict", ["pass", "fail"])
-@pytest.mark.parametrize("command", [FUNCTIONS, ["jaxport", "run", "add"], []])
+@pytest.mark.parametrize(
+    "command",
+    [
+        FUNCTIONS,
+        ["jaxport", "run", "add"],
+        [],
+        ["jaxport", "init", "model.py:build", "-o", "my_port"],
+        ["jaxport", "run", "x/port.py", "--size", "smoke", "--tf-python", "python3"],
+    ],
+)
 def test_every_command_is_one_that_jaxport_takes(verdict: str, command: list[str]) -> None:
     for step in commands(command, add=workload(verdict)):
         program, *words = shlex.split(step)
