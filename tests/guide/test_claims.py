@@ -79,9 +79,11 @@ def test_a_source_that_is_there_is_found(root: Path, source: dict[str, Any]) -> 
 @pytest.mark.parametrize(
     ("planted", "said"),
     [
-        (claim("A cached call takes 4.71 ms.", **measured(says="")), "the page has no such sentence"),
+        (claim("A cached call takes 4.71 ms.", url="https://openxla.org/xla"), "the page has no such sentence"),
         (claim(**measured(scale=1e6)), "the sentence says 0.15, the record 149"),
         (claim(**measured(says="0.16")), "the sentence does not say 0.16"),
+        (claim(record="S19.json", figure="a call", value=3), "the sentence says 3, the record 0.000149"),
+        (claim(record="S19.json", figure="a call"), "expected says, value or undecided beside record, found none"),
         (claim(**measured(figure="lost")), "S19.json has no lost"),
         (claim(**measured(record="S99.json")), "no record S99.json"),
         (claim(test="test_calls.py::test_another"), "no test test_calls.py::test_another"),

@@ -5,7 +5,8 @@ A table of the file is a page, and each of its entries has the `sentence`, word 
 - `test = "tests/FILE.py::NAME"`: a test that fails where the sentence is wrong;
 - `executed = "TEXT"`: code, or output, of a block of the same page that a test carries out;
 - `record = "FILE.json"` with `figure`: a figure that was measured; `says` is the number in the sentence, which is the
-  figure times `scale` (1 where it has none), to the digits that it has;
+  figure times `scale` (1 where it has none), to the digits that it has; where the sentence has it in words, `value` is
+  the number; `undecided` is true of a ratio whose interval has 1 in it;
 - `file = "PATH"` with `holds = "TEXT"`: what stands in code or in a page; `installed = "PATH"`: in a package;
 - `gotcha = "THEME/NAME"`, `limit = "NAME"`: entries that are tried in both frameworks;
 - `row = "S1"` with `document = "A"`: a row of what the documents show;
@@ -105,17 +106,24 @@ def _record(claim: Claim, root: Path) -> str:
     if not path.is_file():
         return f"no record {claim.source['record']}"
     figures = {
-        figure["name"]: figure["value"]
+        figure["name"]: figure
         for experiment in json.loads(path.read_text())["experiments"]
         for figure in experiment["figures"]
     }
-    value = figures.get(claim.source["figure"])
-    if value is None:
+    figure = figures.get(claim.source["figure"])
+    if figure is None or figure["value"] is None:
         return f"{claim.source['record']} has no {claim.source['figure']}"
-    says = claim.source.get("says", "")
-    if says and not re.search(rf"(?<![\d.,]){re.escape(says)}(?![\d,]|\.\d)", claim.sentence):
-        return f"the sentence does not say {says}"
-    return _differs(says, value * claim.source.get("scale", 1)) if says else ""
+    if "says" in claim.source:
+        says = claim.source["says"]
+        if not re.search(rf"(?<![\d.,]){re.escape(says)}(?![\d,]|\.\d)", claim.sentence):
+            return f"the sentence does not say {says}"
+        return _differs(says, figure["value"] * claim.source.get("scale", 1))
+    if "value" in claim.source:
+        return _differs(str(claim.source["value"]), figure["value"])
+    if not claim.source.get("undecided"):
+        return "expected says, value or undecided beside record, found none"
+    low, high = figure["ci95"] or (1.0, 1.0)
+    return "" if low < 1 < high else f"the interval [{low:.3g}, {high:.3g}] does not have 1 in it"
 
 
 def _differs(says: str, value: float) -> str:
