@@ -154,13 +154,9 @@ def apart(graph: ClusteredGraph) -> list[str]:
     return [
         f"{_end([(one.left_cluster, one.left) for one in pairs])} and "
         f"{_end([(one.right_cluster, one.right) for one in pairs])} were not joined: "
-        f"{min(map(_difference_text, pairs), key=len)}"
+        f"{min((pair.reason for pair in pairs), key=len)}"
         for pairs in by_ends_and_reason.values()
     ]
-
-
-def _difference_text(pair: Apart) -> str:
-    return pair.reason
 
 
 def _end(nodes: Sequence[tuple[str, str]]) -> str:

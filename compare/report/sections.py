@@ -251,7 +251,9 @@ def _startup(workload: Workload) -> pages.Section | None:
         return None
     how = "Each mode in fresh processes of its own, without and with a warm compilation cache."
     alike = [f"{line}." for line in tables.modes_alike(workload, workload.phases)]
-    remark = "Derived, since the framework does not time it: the time of the first call minus lowering and one steady call."
+    remark = (
+        "Derived, since the framework does not time it: the time of the first call minus lowering and one steady call."
+    )
     blocks = (
         Lines([how], "note"),
         costs.phases(workload),
