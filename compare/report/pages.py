@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import ClassVar, Literal
 
-from compare.report.numbers import MISSING
-
 Tone = Literal["", "strong", "pass", "fail", "warning", "note"]
 """How a text is coloured, by what it says."""
 
@@ -55,8 +53,8 @@ class Cell:
 
     @property
     def is_empty(self) -> bool:
-        """Whether it says nothing, or that there is nothing to say."""
-        return self.text in ("", MISSING) and not (self.note or self.bar or self.sources or self.names)
+        """Whether it says nothing; that something is not known says something."""
+        return not (self.text or self.note or self.bar or self.sources or self.names)
 
 
 @dataclass(frozen=True)
