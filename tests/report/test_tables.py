@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from compare.report.numbers import MISSING
 from compare.report.pages import Cell, Column, Table
 
 COLUMNS = (Column("node"), Column("lines"), Column("note"))
@@ -13,7 +14,7 @@ COLUMNS = (Column("node"), Column("lines"), Column("note"))
     ("cell", "is_shown"),
     [
         (Cell(""), False),
-        (Cell("–"), True),
+        (Cell(MISSING), True),
         (Cell("", names=("MatMul", "Relu")), True),
         (Cell("", note="by its trace"), True),
         (Cell("", bar="50.0%"), True),
