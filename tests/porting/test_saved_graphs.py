@@ -62,6 +62,7 @@ def drawn(made: WrittenFunction) -> list[np.ndarray]:
         ("functions", "infer_tf", "weights['net']['count'].astype(x.dtype)"),
         ("keras", "", "weights['attention']['query']['kernel']"),
         ("looped", "", "jax.lax.fori_loop(0, 3, step, x)"),
+        ("twins", "", "jax.lax.stop_gradient("),
         ("listener", "", "jnp.abs(jnp.fft.rfft(sound, 8)"),
         ("words", "", "jnp.take(weights['rows'], "),
         ("tf1", "predict", "jnp.concatenate([weights['table']['rows']['part_0'], weights['table']['rows']['part_1']])"),
@@ -116,6 +117,17 @@ def test_gradients_go_through_calls_and_loops(folder: Path) -> None:
         weight.assign_sub(2 * step)
         below = tf.reduce_sum(compute(tf.ones([2, 4]))["output_0"])
         assert float((above - below) / 2e-2) == pytest.approx(float(gradient[0, 0]), rel=2e-2)
+
+
+@pytest.mark.parametrize("signature", ["", "project"])
+def test_variables_of_one_name_are_trained_each_as_it_was_saved(folder: Path, signature: str) -> None:
+    variables = _saved_function.read(SavedGraph(str(folder / "twins"), signature)).held
+    assert {one.array.shape: one.trainable for one in variables} == {(4, 4): False, (4, 3): True}
+    made = read(folder, "twins", signature)
+    assert {weight.result.shape: weight.trainable for weight in made.weights.values()} == {
+        (4, 4): False,
+        (4, 3): True,
+    }
 
 
 def test_default_types_are_wider_in_float64(folder: Path) -> None:

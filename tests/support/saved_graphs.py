@@ -85,6 +85,20 @@ class Listener(tf.Module):
         return self.model(tf.abs(tf.signal.rfft(sound)), training=False)
 
 
+class Twins(tf.Module):
+    """Two variables of one name, the first of them frozen."""
+
+    def __init__(self) -> None:
+        super().__init__(name="twins")
+        self.fixed = tf.Variable(_draw(4, 4), trainable=False)
+        self.trained = tf.Variable(_draw(4, 3))
+
+    @tf.function(input_signature=[_FLOATS])
+    def project(self, x: tf.Tensor) -> tf.Tensor:
+        """Through both."""
+        return x @ self.fixed @ self.trained
+
+
 class Counter(tf.Module):
     """A call counts."""
 
@@ -135,6 +149,12 @@ def save_listener(folder: Path) -> None:
     """Operations whose float types are defaults, which saving leaves out."""
     listener = Listener()
     tf.saved_model.save(listener, folder, signatures=listener.__call__)
+
+
+def save_twins(folder: Path) -> None:
+    """Names that do not tell variables apart."""
+    twins = Twins()
+    tf.saved_model.save(twins, folder, signatures=twins.project)
 
 
 def save_counter(folder: Path) -> None:
@@ -189,7 +209,7 @@ def save_frozen(path: Path) -> None:
 
 SAVED: Mapping[str, Callable[[Path], None]] = {
     "module": save_module, "functions": save_without_signatures, "keras": save_keras, "looped": save_looped,
-    "words": save_words, "listener": save_listener,
+    "words": save_words, "listener": save_listener, "twins": save_twins,
     "counter": save_counter, "tf1": save_tf1, "tf1_resource": save_tf1_resource,
     "frozen.pb": save_frozen,
 }  # fmt: skip
