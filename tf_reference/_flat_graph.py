@@ -20,7 +20,6 @@ MOST_NODES = 100_000
 _DEEPEST = 64
 _CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
 _CALL = re.compile(r"(Stateful)?PartitionedCall(_\d+)?")
-_GRADIENT = "_gradient_op_type"
 _NOTES = ("_class", "_output_shapes", "_XlaMustCompile", "_xla_compile_id")
 """What nodes say of where they stand and of how they were compiled."""
 
@@ -196,12 +195,12 @@ def scope_of(name: str) -> list[str]:
 
 
 def _copy(node: Any) -> Any:
-    """A node without where it is to run, and without the name of a gradient that a file does not have."""
+    """A node without where it is to run."""
     copy = type(node)()
     copy.CopyFrom(node)
     copy.device = ""
     copy.ClearField("experimental_debug_info")
-    for name in (*_NOTES, _GRADIENT):
+    for name in _NOTES:
         copy.attr.pop(name, None)
     return copy
 

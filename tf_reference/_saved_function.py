@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 from google.protobuf.message import DecodeError
 
-from tf_reference import _graph_entries, _private, _saved_functions, _saved_model, _saved_variables
+from tf_reference import _graph_entries, _private, _saved_functions, _saved_gradients, _saved_model, _saved_variables
 from tf_reference._checkpoint_graph import DAMAGED
 from tf_reference._flat_graph import FlatGraph, with_own_functions
 from tf_reference._graph_entries import Entry, Tensor
@@ -33,6 +33,7 @@ SCOPE = "saved"
 DEFAULT = "serving_default"
 _MOST_BYTES = 64 << 30
 _NO_EFFECTS = frozenset({"NoOp", "Placeholder", "ReadVariableOp", "VarIsInitializedOp", *HANDLES, *REFERENCES})
+_BACK = frozenset({"NextIteration", "RefNextIteration"})
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class SavedFunction:
       entry: where the graph is entered and left.
       graph: the GraphDef of it, without calls.
       held: the variables that it reads.
-      remarks: on what of the file stays in TensorFlow's input pipeline.
+      remarks: on what of the file stays in TensorFlow's input pipeline, and on gradients that are not carried.
     """
 
     entry: Entry
@@ -129,12 +130,15 @@ def read(selection: SavedGraph) -> SavedFunction:
                 )
             graph = _frozen(path)
             entry = _graph_entries.of_ends(graph, selection.inputs, selection.outputs, path.stem)
-            entry, graph, remarks = _part(graph, entry)
+            entry, graph, in_calls = _flatten(graph, entry)
             graph, variables_held = _saved_variables.of_frozen(graph)
-            return SavedFunction(entry, graph, variables_held, remarks)
+            entry, graph, remarks = _part(graph, entry, in_calls)
+            names = {node.name for node in graph.node}
+            return SavedFunction(entry, graph, [one for one in variables_held if one.node in names], remarks)
         meta = _saved_model.read_graph(path)
         entry, graph = _enter(meta, selection, path.name)
-        entry, graph, remarks = _part(graph, entry)
+        entry, graph, in_calls = _flatten(graph, entry)
+        entry, graph, remarks = _part(graph, entry, in_calls)
         return SavedFunction(entry, graph, _saved_variables.read(path, meta, graph), remarks)
 
 
@@ -187,8 +191,8 @@ def _frozen(path: Path) -> Any:
         ) from error
 
 
-def _part(graph: Any, entry: Entry) -> tuple[Entry, Any, tuple[str, ...]]:
-    """What of a graph the entry's outputs need, without calls; further what has an effect in a function called."""
+def _flatten(graph: Any, entry: Entry) -> tuple[Entry, Any, set[str]]:
+    """What of a graph the entry's outputs need, without calls; the names of the nodes of functions called."""
     inputs = {node_of(tensor.name) for tensor in entry.inputs.values()}
     outputs = [tensor.name for tensor in entry.outputs.values()]
     missing = {node_of(name) for name in (*inputs, *outputs)} - {node.name for node in graph.node}
@@ -201,15 +205,26 @@ def _part(graph: Any, entry: Entry) -> tuple[Entry, Any, tuple[str, ...]]:
     flat, names = FlatGraph(part).flatten(outputs)
     tensors = [replace(tensor, name=name) for tensor, name in zip(entry.outputs.values(), names, strict=True)]
     entry = replace(entry, outputs=dict(zip(entry.outputs, tensors, strict=True)))
+    return entry, flat, {node.name for node in flat.node} - {node.name for node in part.node}
+
+
+def _part(flat: Any, entry: Entry, in_calls: set[str]) -> tuple[Entry, Any, tuple[str, ...]]:
+    """What of a flat graph stays behind texts; further what has an effect in a function called."""
     entry, remarks = behind_texts(entry, flat)
     entry = replace(entry, inputs={key: _with_shape(tensor, flat) for key, tensor in entry.inputs.items()})
     starts = {node_of(tensor.name) for tensor in entry.inputs.values()}
-    before = {node.name for node in part.node}
-    effects = [node.name for node in flat.node if node.name not in before and _has_effect(node)]
-    nodes = list(find_needed([_cut(node, starts) for node in flat.node], [*names, *effects]))
+    effects = [node.name for node in flat.node if node.name in in_calls and _has_effect(node)]
+    ends = [*(tensor.name for tensor in entry.outputs.values()), *effects]
+    nodes = list(find_needed([_cut(node, starts) for node in flat.node], ends))
+    loop = next((node for node in nodes if node.op in _BACK), None)
+    if loop is not None:
+        raise Unsupported(
+            f"expected no loop of TensorFlow 1, found {loop.op} at {loop.name[:100]}: save the model with control flow "
+            "of version 2, or name outputs in front of it by --output"
+        )
     del flat.node[:]
     flat.node.extend(nodes)
-    return entry, flat, remarks
+    return entry, flat, (*remarks, *_saved_gradients.mark(flat))
 
 
 def _with_shape(tensor: Tensor, graph: Any) -> Tensor:

@@ -109,6 +109,8 @@ def of_frozen(graph: Any) -> tuple[Any, list[Variable]]:
             continue
         array = tf.make_ndarray(constants[name].attr["value"].tensor)
         constants[name].op = "VariableV2"
+        constants[name].attr["shape"].shape.CopyFrom(constants[name].attr["value"].tensor.tensor_shape)
+        constants[name].attr.pop("value")
         short = reader if reader.endswith(_READS[1]) else name
         variables.append(Variable(name, short.removesuffix(_READS[1]).removesuffix("/resource"), array, True))
     return copy, variables

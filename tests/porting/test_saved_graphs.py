@@ -130,6 +130,20 @@ def test_variables_of_one_name_are_trained_each_as_it_was_saved(folder: Path, si
     }
 
 
+def test_a_custom_gradient_is_not_taken_as_none(folder: Path) -> None:
+    saved = SavedGraph(str(folder / "rounded"))
+    made, function = read(folder, "rounded"), _saved_function.read(saved)
+    assert not made.unwritten
+    assert made.remarks[0].startswith("the custom gradient is not carried, and gradients cannot be judged: ")
+    for side in (function, function.wider()):
+        (weight,) = side.variables.values()
+        x, compute = tf.ones([2, 4], weight.dtype), side.make_callable()
+        with pytest.raises(NotImplementedError, match="is not carried"), tf.GradientTape() as tape:
+            tape.gradient(tf.reduce_sum(compute(x)["output_0"]), weight)
+    # That of tf.nn.silu is the derivative, and is judged.
+    assert not read(folder, "module", "embed").remarks
+
+
 def test_default_types_are_wider_in_float64(folder: Path) -> None:
     wider = _saved_function.read(SavedGraph(str(folder / "listener"))).wider()
     assert wider.make_callable()(tf.ones([2, 8], tf.float64))["output_0"].dtype == tf.float64
@@ -148,6 +162,18 @@ def test_texts_stay_in_the_pipeline_or_are_places(folder: Path) -> None:
     )
     (place,) = read(folder, "words", "label").unwritten
     assert place.type == "AsString"
+
+
+def test_the_network_of_a_frozen_graph_is_no_text(folder: Path) -> None:
+    # A TensorArray is no table: the port does not start behind the loop.
+    with pytest.raises(Unsupported, match="expected no loop of TensorFlow 1, found NextIteration at while/"):
+        read(folder, "loop.pb")
+    label = read(folder, "labels.pb", outputs=("label",))
+    assert list(label.inputs) == ["x"]
+    assert label.left.keys() == {"AsString", "StringToHashBucketFast"}
+    both = read(folder, "labels.pb", outputs=("y",))
+    assert list(both.inputs) == ["x", "StringToHashBucketFast"]
+    assert not both.unwritten
 
 
 def test_an_effect_is_a_place(folder: Path) -> None:
