@@ -90,7 +90,7 @@ class FlatGraph:
         return flat
 
     def _expand(self, nodes: Sequence[Any], in_graph: bool, new_names: dict[str, str]) -> list[Any]:
-        """Nodes with those of the functions that they call in their place; fills `renamed`, by the former tensor."""
+        """Nodes with those of the functions that they call in their place; fills `new_names`, by the former tensor."""
         last_nodes: dict[str, list[str]] = {}
         expansion: list[Any] = []
         for node in nodes:

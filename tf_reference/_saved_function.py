@@ -129,7 +129,7 @@ def read(selection: SavedGraph) -> SavedFunction:
                     f"expected no signature of {path.name}, which has none, found {selection.signature}: drop it"
                 )
             graph = _frozen(path)
-            entry = _graph_entries.of_ends(graph, selection.inputs, selection.outputs, path.stem)
+            entry = _graph_entries.of_ends(graph, selection.outputs, path.stem)
             entry, graph, in_calls = _flatten(graph, entry)
             graph, variables_held = _saved_variables.of_frozen(graph)
             entry, graph, remarks = _part(graph, entry, in_calls)
@@ -145,7 +145,7 @@ def read(selection: SavedGraph) -> SavedFunction:
 def _enter(meta: Any, selection: SavedGraph, name: str) -> tuple[Entry, Any]:
     """Where a SavedModel is entered, and the graph that this is in."""
     if selection.outputs:
-        return _graph_entries.of_ends(meta.graph_def, selection.inputs, selection.outputs, name), meta.graph_def
+        return _graph_entries.of_ends(meta.graph_def, selection.outputs, name), meta.graph_def
     signatures, methods = _graph_entries.signatures(meta), _saved_functions.methods(meta)
     names = signatures or list(methods)
     default = DEFAULT if DEFAULT in names else names[0] if len(names) == 1 else ""

@@ -22,12 +22,11 @@ from workloads import _foreign
 from workloads._foreign import Unusable
 from workloads._framework import Unsupported
 from workloads._function_graph import VALUE, FunctionGraph
-from workloads._saved_graph import SavedGraph
+from workloads._saved_graph import SavedGraph, plain
 from workloads._spec import Arrays, dtype_in
 
 _MOST_BYTES = 64 << 30
 _NUMBER = re.compile(r"_\d+$")
-_NOT_PLAIN = re.compile(r"\W")
 
 
 def read(selection: SavedGraph, inputs: Sequence[Spec]) -> tuple[FunctionGraph, Arrays]:
@@ -50,9 +49,7 @@ def read(selection: SavedGraph, inputs: Sequence[Spec]) -> tuple[FunctionGraph, 
         why = _foreign.error_line(error)[:200]
     reading = Reading(concrete, other, _Scopes([one.name for one in function.held]).place_of)
     graph, arrays = reading.all(function.entry.name, [name for name, _, _ in specs], why)
-    values = {
-        f"{VALUE}{name}": variable.numpy() for name, variable in variable_names(concrete.graph).items()
-    }  # fmt: skip
+    values = {f"{VALUE}{name}": variable.numpy() for name, variable in variable_names(concrete.graph).items()}
     return replace(graph, remarks=function.remarks), {**arrays, **values}
 
 
@@ -104,7 +101,7 @@ def _specs(function: SavedFunction, inputs: Sequence[Spec]) -> list[Spec]:
         if dtype in ("string", "resource", "variant"):
             raise Unsupported(
                 f"expected numbers as inputs, found {key[:100]} of the type {dtype}, which nothing turns into numbers: "
-                " name outputs that do without it by --output"
+                "name outputs that do without it by --output"
             )
         if dtype != tensor.dtype:
             raise Unsupported(f"expected {key[:100]} of {tensor.dtype}, found {dtype}: give --input of this type")
@@ -121,11 +118,6 @@ def _specs(function: SavedFunction, inputs: Sequence[Spec]) -> list[Spec]:
     if not specs:
         raise Unsupported("expected a graph that takes inputs, found none: name one that does")
     return specs
-
-
-def plain(key: str) -> str:
-    """The name of an input where only letters, digits and underscores may stand."""
-    return _NOT_PLAIN.sub("_", key)
 
 
 def _check_carried(path: Path, arrays: Mapping[str, np.ndarray]) -> None:

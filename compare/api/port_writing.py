@@ -148,7 +148,7 @@ def write(model: NamedModel, folder: Path, sizes: Sizes, jax_python: str | None)
         if is_saved_graph(model.target):
             path = Path(model.target)
             path = path.parent if path.name == "saved_model.pb" else path
-            selection = SavedGraph(str(path), model.signature, (), model.outputs)
+            selection = SavedGraph(str(path), model.signature, model.outputs)
             worker = ModelWorker(model.python, model.timeout_s, stack)
             return function_ports.write_saved(selection, model.inputs, folder, worker)
         if model.inputs:

@@ -1,7 +1,8 @@
 """Ports of SavedModels and frozen graphs: that they compute the same, what is left, and what is refused."""
 
+import runpy
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,11 @@ import tensorflow as tf
 from safetensors.numpy import save
 from saved_graphs import SAVED
 
+from compare.porting.functions import function_ports
 from compare.porting.functions.function_source import WrittenFunction, function_source
 from tf_reference import _saved_function, _saved_port
 from tf_reference._flat_graph import FlatGraph
+from tf_reference._function_graph import Spec
 from workloads._framework import Unsupported
 from workloads._function_graph import VALUE
 from workloads._saved_graph import SavedGraph
@@ -32,7 +35,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def read(folder: Path, name: str, signature: str = "", outputs: tuple[str, ...] = ()) -> WrittenFunction:
-    return function_source(*_saved_port.read(SavedGraph(str(folder / name), signature, (), outputs), []))
+    return function_source(*_saved_port.read(SavedGraph(str(folder / name), signature, outputs), []))
 
 
 def call(made: WrittenFunction, text: str, weights: Mapping[str, Any], arrays: list[np.ndarray]) -> Any:
@@ -142,6 +145,30 @@ def test_a_custom_gradient_is_not_taken_as_none(folder: Path) -> None:
             tape.gradient(tf.reduce_sum(compute(x)["output_0"]), weight)
     # That of tf.nn.silu is the derivative, and is judged.
     assert not read(folder, "module", "embed").remarks
+
+
+class Reader:
+    """A worker of this process."""
+
+    def saved_graph(self, selection: SavedGraph, inputs: Sequence[Spec]) -> Any:
+        """What a worker reads."""
+        return _saved_port.read(selection, inputs)
+
+
+def test_inputs_that_are_no_names_of_parameters_are_those_of_the_file(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker: Any = Reader()
+    selection = SavedGraph(str(folder / "reserved"))
+    port = function_ports.write_saved(selection, ["lambda=f32[3,4]", "_x=f32[B,4]"], tmp_path / "port", worker)
+    assert port.written.keys == {"x_2d": "2d", "x": "_x", "lambda_": "lambda"}
+    text = (port.folder / "port.py").read_text()
+    assert "ArraySpec((3, 4)" in text
+    monkeypatch.syspath_prepend(str(port.folder))
+    names = runpy.run_path(str(port.folder / function_ports.BUILDS["tf"]))
+    model = names["build"]({}, "float32")
+    x = [tf.fill([3, 4], value) for value in (1.0, 2.0, 4.0)]
+    np.testing.assert_array_equal(model.forward(*x)["sum"], np.full([3, 4], 4 * 0.5 + 2 - 1, "float32"))
 
 
 def test_default_types_are_wider_in_float64(folder: Path) -> None:

@@ -185,6 +185,16 @@ def save_rounded(folder: Path) -> None:
     tf.saved_model.save(rounded, folder, signatures=rounded.__call__)
 
 
+def save_reserved(path: Path) -> None:
+    """A signature of TensorFlow 1, whose keys may be any text."""
+    with tf.Graph().as_default() as graph, _V1.Session(graph=graph) as session:
+        x, y, z = (_V1.placeholder(tf.float32, [None, 4]) for _ in range(3))
+        signature = _V1.saved_model.predict_signature_def({"lambda": x, "_x": y, "2d": z}, {"sum": x * 0.5 + y - z * z})
+        builder = _V1.saved_model.builder.SavedModelBuilder(str(path))
+        builder.add_meta_graph_and_variables(session, ["serve"], {"serving_default": signature})
+        builder.save()
+
+
 def save_counter(folder: Path) -> None:
     """An effect."""
     tf.saved_model.save(Counter(), folder)
@@ -267,7 +277,7 @@ def save_frozen_labels(path: Path) -> None:
 SAVED: Mapping[str, Callable[[Path], None]] = {
     "module": save_module, "functions": save_without_signatures, "keras": save_keras, "looped": save_looped,
     "words": save_words, "listener": save_listener, "twins": save_twins,
-    "rounded": save_rounded,
+    "rounded": save_rounded, "reserved": save_reserved,
     "counter": save_counter, "tf1": save_tf1, "tf1_resource": save_tf1_resource,
     "frozen.pb": save_frozen, "loop.pb": save_frozen_loop, "labels.pb": save_frozen_labels,
 }  # fmt: skip
