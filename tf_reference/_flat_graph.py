@@ -17,6 +17,9 @@ from workloads._framework import Unsupported
 MOST_NODES = 100_000
 """Of a graph and of all functions, each with those that it calls."""
 
+_MOST_BYTES = 8 << 30
+"""Of all nodes, those of functions counted at each call: a file has 2 GiB."""
+
 _DEEPEST = 64
 _CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
 _CALL = re.compile(r"(Stateful)?PartitionedCall(_\d+)?")
@@ -36,7 +39,7 @@ class FlatGraph:
         self._library = {function.signature.name: function for function in graph.library.function}
         self._flat: dict[str, Any] = {}
         self._open: list[str] = []
-        self._count = 0
+        self._count, self._bytes = 0, 0
 
     def flatten(self, tensors: Sequence[str] = ()) -> tuple[Any, list[str]]:
         """The GraphDef without calls, and what tensors are called in it.
@@ -98,9 +101,7 @@ class FlatGraph:
             copies = self._inline(node, callee, in_graph, new_names) if callee else [_copy(node)]
             if callee:
                 last_nodes[node.name] = [copy.name for copy in copies if _is_stateful(copy)]
-            self._count += len(copies)
-            if self._count > MOST_NODES:
-                raise Unsupported(f"expected a graph of up to {MOST_NODES:,} operations with all calls, found more")
+            self._count_in(copies)
             expansion += copies
         for node in expansion:
             inputs = [_follow(new_names, tensor) for tensor in node.input if not tensor.startswith("^")]
@@ -108,6 +109,14 @@ class FlatGraph:
             del node.input[:]
             node.input.extend([*inputs, *dict.fromkeys(controls)])
         return expansion
+
+    def _count_in(self, nodes: Sequence[Any]) -> None:
+        self._count += len(nodes)
+        self._bytes += sum(node.ByteSize() for node in nodes)
+        if self._count > MOST_NODES:
+            raise Unsupported(f"expected a graph of up to {MOST_NODES:,} operations with all calls, found more")
+        if self._bytes > _MOST_BYTES:
+            raise Unsupported(f"expected a graph of up to {_MOST_BYTES >> 30} GiB with all calls, found more")
 
     def _callee_of(self, node: Any) -> str:
         """The function that a node calls; "" where it is none that is read here."""

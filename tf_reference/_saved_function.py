@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,9 @@ SCOPE = "saved"
 DEFAULT = "serving_default"
 _MOST_BYTES = 64 << 30
 _NO_EFFECTS = frozenset({"NoOp", "Placeholder", "ReadVariableOp", "VarIsInitializedOp", *HANDLES, *REFERENCES})
+_MOST_BYTES_OF_CONSTANTS = 4 << 30
+"""A file has 2 GiB, and a constant of one number, written once, any shape."""
+
 _BACK = frozenset({"NextIteration", "RefNextIteration"})
 
 
@@ -203,9 +207,26 @@ def _flatten(graph: Any, entry: Entry) -> tuple[Entry, Any, set[str]]:
     del part.node[:]
     part.node.extend(find_needed((_cut(node, inputs) for node in graph.node), outputs))
     flat, names = FlatGraph(part).flatten(outputs)
+    _check_constants(flat)
     tensors = [replace(tensor, name=name) for tensor, name in zip(entry.outputs.values(), names, strict=True)]
     entry = replace(entry, outputs=dict(zip(entry.outputs, tensors, strict=True)))
     return entry, flat, {node.name for node in flat.node} - {node.name for node in part.node}
+
+
+def _check_constants(graph: Any) -> None:
+    """Raise Unsupported where constants are larger together than any that a file has written out."""
+    functions = (function.node_def for function in graph.library.function)
+    nodes = (node for nodes in (graph.node, *functions) for node in nodes)
+    tensors = (value.tensor for node in nodes for value in node.attr.values() if value.WhichOneof("value") == "tensor")
+    size = sum(
+        prod(max(axis.size, 0) for axis in tensor.tensor_shape.dim) * max(tf.dtypes.as_dtype(tensor.dtype).size, 1)
+        for tensor in tensors
+    )
+    if size > _MOST_BYTES_OF_CONSTANTS:
+        raise Unsupported(
+            f"expected constants of up to {_MOST_BYTES_OF_CONSTANTS >> 30} GiB, found {size / 2**30:,.1f} GiB: save "
+            "the model with variables"
+        )
 
 
 def _part(flat: Any, entry: Entry, in_calls: set[str]) -> tuple[Entry, Any, tuple[str, ...]]:

@@ -41,16 +41,20 @@ def read(selection: SavedGraph, inputs: Sequence[Spec]) -> tuple[FunctionGraph, 
     """
     function = _saved_function.read(selection)
     specs = _specs(function, inputs)
-    concrete = _trace(function, specs)
-    other, why, wider = None, "", function.wider()
+    _, concrete = _trace(function, specs)
+    other, why, remarks = None, "", function.remarks
+    # A trace does not keep its variables alive.
+    wider = function
     try:
+        wider = function.wider()
         other = wider.make_callable().get_concrete_function(*_tensor_specs(specs, "float64"))
     except UNTRACED as error:
         why = _foreign.error_line(error)[:200]
+        remarks = (*remarks, f"TensorFlow does not compute this graph in float64, which gates need: {why}")
     reading = Reading(concrete, other, _Scopes([one.name for one in function.held]).place_of)
     graph, arrays = reading.all(function.entry.name, [name for name, _, _ in specs], why)
     values = {f"{VALUE}{name}": variable.numpy() for name, variable in variable_names(concrete.graph).items()}
-    return replace(graph, remarks=function.remarks), {**arrays, **values}
+    return replace(graph, remarks=remarks), {**arrays, **values}
 
 
 def saved_graph_port(selection: SavedGraph, inputs: Sequence[Spec], dtype: str, weights_file: Path | None) -> Model:
@@ -67,22 +71,22 @@ def saved_graph_port(selection: SavedGraph, inputs: Sequence[Spec], dtype: str, 
     """
     function = _saved_function.read(selection)
     specs = _specs(function, inputs)
-    variables = variable_names(_trace(function, specs).graph)
+    variables = variable_names(_trace(function, specs)[1].graph)
     if weights_file is not None:
         _check_carried(weights_file, {name: variable.numpy() for name, variable in variables.items()})
-    precise = function.wider() if dtype == "float64" else function
-    call = precise.make_callable()
-    graph = call.get_concrete_function(*_tensor_specs(specs, dtype)).graph
-    return Model(forward=call, weights=variable_names(graph))
+    call, concrete = _trace(function, specs, dtype)
+    return Model(forward=call, weights=variable_names(concrete.graph))
 
 
-def _trace(function: SavedFunction, specs: Sequence[Spec]) -> Any:
+def _trace(function: SavedFunction, specs: Sequence[Spec], dtype: str = "") -> tuple[Any, Any]:
+    """The function in this float type, "" for that of the file, and its trace."""
     try:
-        return function.make_callable().get_concrete_function(*_tensor_specs(specs))
+        call = (function.wider() if dtype == "float64" else function).make_callable()
+        return call, call.get_concrete_function(*_tensor_specs(specs, dtype))
     except UNTRACED as error:
         raise Unsupported(
-            f"expected a graph that TensorFlow {tf.__version__} takes, found {_foreign.error_line(error)[:200]}: "
-            "correct --input, or save it again with this one"
+            f"expected a graph that TensorFlow {tf.__version__} takes{' in float64' * (dtype == 'float64')}, found "
+            f"{_foreign.error_line(error)[:200]}: correct --input, or save it again with this one"
         ) from error
 
 

@@ -176,6 +176,29 @@ def test_default_types_are_wider_in_float64(folder: Path) -> None:
     assert wider.make_callable()(tf.ones([2, 8], tf.float64))["output_0"].dtype == tf.float64
 
 
+def test_a_graph_without_float64_says_so(folder: Path) -> None:
+    (remark,) = read(folder, "fused.pb").remarks
+    assert remark.startswith("TensorFlow does not compute this graph in float64, which gates need: ")
+    assert "double is not in the list of allowed values" in remark
+    saved, spec = SavedGraph(str(folder / "fused.pb")), [("x", (None, 2, 2, 3), "float32")]
+    assert _saved_port.saved_graph_port(saved, spec, "float32", None).forward
+    with pytest.raises(Unsupported, match=r"takes in float64, found .*double is not in the list") as error:
+        _saved_port.saved_graph_port(saved, spec, "float64", None)
+    assert "\n" not in str(error.value)
+
+
+def test_constants_are_no_larger_than_a_file_has_them(tmp_path: Path) -> None:
+    with tf.Graph().as_default() as graph:
+        x = tf.compat.v1.placeholder(tf.float32, [None], "x")
+        tf.add(x, tf.constant(1.0), name="y")
+    bomb = graph.as_graph_def()
+    (constant,) = (node for node in bomb.node if node.op == "Const")
+    constant.attr["value"].tensor.tensor_shape.dim.add(size=1 << 34)
+    (tmp_path / "bomb.pb").write_bytes(bomb.SerializeToString())
+    with pytest.raises(Unsupported, match=r"expected constants of up to 4 GiB, found 64\.0 GiB"):
+        read(tmp_path, "bomb.pb")
+
+
 def test_numbers_of_the_file_are_those_that_were_written(folder: Path) -> None:
     assert " + 0.001)" in read(folder, "tf1", "predict").text
 

@@ -274,10 +274,20 @@ def save_frozen_labels(path: Path) -> None:
     path.write_bytes(graph.as_graph_def().SerializeToString())
 
 
+def save_fused(path: Path) -> None:
+    """An operation that has no float64."""
+    with tf.Graph().as_default() as graph:
+        x = _V1.placeholder(tf.float32, [None, 2, 2, 3], "x")
+        ones, zeros = tf.ones([3]), tf.zeros([3])
+        y, *_ = _V1.nn.fused_batch_norm(x, ones, zeros, zeros, ones, is_training=False)
+        tf.nn.relu(y, name="y")
+    path.write_bytes(graph.as_graph_def().SerializeToString())
+
+
 SAVED: Mapping[str, Callable[[Path], None]] = {
     "module": save_module, "functions": save_without_signatures, "keras": save_keras, "looped": save_looped,
     "words": save_words, "listener": save_listener, "twins": save_twins,
     "rounded": save_rounded, "reserved": save_reserved,
     "counter": save_counter, "tf1": save_tf1, "tf1_resource": save_tf1_resource,
-    "frozen.pb": save_frozen, "loop.pb": save_frozen_loop, "labels.pb": save_frozen_labels,
+    "frozen.pb": save_frozen, "fused.pb": save_fused, "loop.pb": save_frozen_loop, "labels.pb": save_frozen_labels,
 }  # fmt: skip
