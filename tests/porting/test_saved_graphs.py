@@ -13,8 +13,12 @@ import tensorflow as tf
 from safetensors.numpy import save
 from saved_graphs import SAVED
 
+from compare.api.named_model import NamedModel
+from compare.api.port_writing import check_readable
+from compare.errors import RequestError
 from compare.porting.functions import function_ports
 from compare.porting.functions.function_source import WrittenFunction, function_source
+from compare.porting.port_source import Sizes
 from tf_reference import _saved_function, _saved_port
 from tf_reference._flat_graph import FlatGraph
 from tf_reference._function_graph import Spec
@@ -283,6 +287,19 @@ def test_what_is_bad_is_refused_in_one_line(
     with pytest.raises(Unsupported, match=found) as error:
         _saved_port.read(SavedGraph(str(where / name), signature), [])
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "sizes", "found"),
+    [
+        ({"signature": "a", "outputs": ("b",)}, Sizes(), "expected --signature or --output, found both"),
+        ({"custom": ("f.py:F",)}, Sizes(), "found custom: drop it"),
+        ({}, Sizes(batch=8, steps=3), "expected no custom or batch or steps .*, found batch and steps"),
+    ],
+)
+def test_options_that_say_nothing_of_a_file_are_refused(options: Mapping[str, Any], sizes: Sizes, found: str) -> None:
+    with pytest.raises(RequestError, match=found):
+        check_readable(NamedModel("graph.pb", **options), sizes)
 
 
 def test_a_function_within_itself_is_refused() -> None:
