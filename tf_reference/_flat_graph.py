@@ -220,10 +220,16 @@ def _is_stateful(node: Any) -> bool:
 
 
 def _follow(new_names: Mapping[str, str], tensor: str) -> str:
-    """The tensor that stands for one: a function may return what another one returns."""
-    for _ in range(_DEEPEST):
-        if tensor not in new_names:
-            break
+    """The tensor that stands for one: a call may be given what another one returns, and return it.
+
+    Raises:
+      Unsupported: it stands for itself.
+    """
+    start, seen = tensor, set[str]()
+    while tensor in new_names:
+        if tensor in seen:
+            raise Unsupported(f"expected calls in turn, found {start[:100]!r} in a circle: save the model again")
+        seen.add(tensor)
         tensor = new_names[tensor]
     return tensor
 

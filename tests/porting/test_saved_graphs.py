@@ -19,7 +19,7 @@ from compare.errors import RequestError
 from compare.porting.functions import function_ports
 from compare.porting.functions.function_source import WrittenFunction, function_source
 from compare.porting.port_source import Sizes
-from tf_reference import _saved_function, _saved_port
+from tf_reference import _function_graph, _saved_function, _saved_port
 from tf_reference._flat_graph import FlatGraph
 from tf_reference._function_graph import Spec
 from workloads._framework import Unsupported
@@ -311,3 +311,46 @@ def test_a_function_within_itself_is_refused() -> None:
     graph.node.add(op="PartitionedCall", name="start").attr["f"].func.name = "f"
     with pytest.raises(Unsupported, match="found f within itself"):
         FlatGraph(graph).flatten()
+
+
+def chain(calls: int) -> Any:
+    """A graph of calls of the identity, each of which takes what the one before returns."""
+    graph = tf.compat.v1.GraphDef()
+    function = graph.library.function.add()
+    function.signature.name = "f"
+    function.signature.input_arg.add(name="x", type=tf.float32.as_datatype_enum)
+    function.signature.output_arg.add(name="y", type=tf.float32.as_datatype_enum)
+    function.ret["y"] = "x"
+    graph.node.add(op="Placeholder", name="call0").attr["dtype"].type = tf.float32.as_datatype_enum
+    for number in range(1, calls + 1):
+        node = graph.node.add(op="PartitionedCall", name=f"call{number}", input=[f"call{number - 1}"])
+        node.attr["f"].func.name = "f"
+    return graph
+
+
+def test_calls_in_turn_are_followed_however_many() -> None:
+    graph = chain(100)
+    assert FlatGraph(graph).flatten(["call100:0"])[1] == ["call0"]
+    graph.node[1].input[0] = "call100"
+    with pytest.raises(Unsupported, match="expected calls in turn, found 'call100:0' in a circle"):
+        FlatGraph(graph).flatten(["call100:0"])
+
+
+def test_a_text_that_no_output_needs_is_no_input(tmp_path: Path) -> None:
+    with tf.Graph().as_default() as graph, tf.compat.v1.Session(graph=graph) as session:
+        x, word = tf.compat.v1.placeholder(tf.float32, [None], "x"), tf.compat.v1.placeholder(tf.string, [None], "word")
+        signature = tf.compat.v1.saved_model.predict_signature_def({"x": x, "word": word}, {"y": x * 2.0})
+        builder = tf.compat.v1.saved_model.builder.SavedModelBuilder(str(tmp_path / "unread"))
+        builder.add_meta_graph_and_variables(session, ["serve"], {"serving_default": signature})
+        builder.save()
+    assert list(read(tmp_path, "unread").inputs) == ["x"]
+
+
+def test_no_file_is_read_that_a_graph_names(tmp_path: Path) -> None:
+    (tmp_path / "number").write_text("3")
+
+    def multiply(x: tf.Tensor) -> tf.Tensor:
+        return x * tf.strings.to_number(tf.io.read_file(str(tmp_path / "number")))
+
+    _, arrays = _function_graph.of_function(multiply, [("x", (2,), "float32")], "multiply")
+    assert not [key for key in arrays if key.startswith("known")]
