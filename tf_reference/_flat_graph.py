@@ -225,11 +225,11 @@ def _follow(new_names: Mapping[str, str], tensor: str) -> str:
     Raises:
       Unsupported: it stands for itself.
     """
-    start, seen = tensor, set[str]()
+    start, tensors_seen = tensor, set[str]()
     while tensor in new_names:
-        if tensor in seen:
+        if tensor in tensors_seen:
             raise Unsupported(f"expected calls in turn, found {start[:100]!r} in a circle: save the model again")
-        seen.add(tensor)
+        tensors_seen.add(tensor)
         tensor = new_names[tensor]
     return tensor
 

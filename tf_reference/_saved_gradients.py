@@ -34,8 +34,8 @@ def mark(graph: Any) -> tuple[str, ...]:
             node.attr[_GRADIENT].s = NOT_CARRIED.encode()
     if not names:
         return ()
-    shown = ", ".join(names[:_MOST_NAMES]) + (", ..." if len(names) > _MOST_NAMES else "")
-    return (f"the custom gradient is not carried, and gradients cannot be judged: {shown}",)
+    names_text = ", ".join(names[:_MOST_NAMES]) + (", ..." if len(names) > _MOST_NAMES else "")
+    return (f"the custom gradient is not carried, and gradients cannot be judged: {names_text}",)
 
 
 @tf.RegisterGradient(NOT_CARRIED)
@@ -61,14 +61,14 @@ def _is_swish(node: Any, by_name: Mapping[str, Any]) -> bool:
     inside = _source(sigmoid.input[0], by_name)
     if inside == x:
         return True
-    scaled = by_name.get(node_of(inside))
-    return scaled is not None and scaled.op == "Mul" and x in {_source(one, by_name) for one in scaled.input[:2]}
+    multiple = by_name.get(node_of(inside))
+    return multiple is not None and multiple.op == "Mul" and x in {_source(one, by_name) for one in multiple.input[:2]}
 
 
 def _source(tensor: str, by_name: Mapping[str, Any]) -> str:
     """The tensor that this one is, without the nodes that hand it on."""
-    seen = set[str]()
-    while (node := by_name.get(node_of(tensor))) is not None and node.op == "Identity" and node.name not in seen:
-        seen.add(node.name)
+    names_seen = set[str]()
+    while (node := by_name.get(node_of(tensor))) is not None and node.op == "Identity" and node.name not in names_seen:
+        names_seen.add(node.name)
         tensor = node.input[0]
     return tensor.removesuffix(":0").removesuffix(":z").removesuffix(":y").removesuffix(":output")

@@ -80,14 +80,16 @@ def read(folder: Path, meta: Any, graph: Any) -> list[Variable]:
         origin = _of_object(checkpoint, node.attr[OBJECT].i) if OBJECT in node.attr else origins.get(node.name)
         origin = origin or _of_name(checkpoint, meta, node)
         # A copy that saving made has the name of what it is a copy of, and a number.
-        saved = objects.get(origin.key)
-        name = (saved and saved.full_name) or node.attr["shared_name"].s.decode("utf-8", "replace") or node.name
+        variable = objects.get(origin.key)
+        name = (variable and variable.full_name) or node.attr["shared_name"].s.decode("utf-8", "replace") or node.name
         while name in names_taken:
             number = int(name.rpartition("_")[2]) + 1 if _COPY.search(name) else 1
             name = f"{_COPY.sub('', name)}_{number}"
         names_taken.add(name)
         # Objects may share a name: whether one is trained is told by its number.
-        is_trained = _is_trained(meta, saved.number) if saved else names_trained is None or node.name in names_trained
+        is_trained = (
+            _is_trained(meta, variable.number) if variable else names_trained is None or node.name in names_trained
+        )
         variables.append(Variable(node.name, name, _array(checkpoint, origin, node), is_trained))
     return variables
 
