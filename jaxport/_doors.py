@@ -135,7 +135,8 @@ def write_port(
     """Write a Flax NNX port of a Keras model, with its weights, or a port of a function in `jax.numpy`; and judge it.
 
     Args:
-      model: a Keras model, a .keras or .h5 file, or FILE.py:NAME.
+      model: a Keras model, a .keras or .h5 file, FILE.py:NAME, a .pb file, or the folder of a SavedModel, of which the
+        default signature is ported: `jaxport init` takes another.
       folder: of the port: none that is there, or an empty one.
       inputs: of the arguments of a function, by name: {"x": "f32[B,128]"}.
       batch: examples of a call that is judged; None is 4, or as many as the states of stateful layers are made for.

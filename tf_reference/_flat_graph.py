@@ -17,10 +17,12 @@ from workloads._framework import Unsupported
 MOST_NODES = 100_000
 """Of a graph and of all functions, each with those that it calls."""
 
+_MOST_BYTES = 8 << 30
+"""Of all nodes, those of functions counted at each call: a file has 2 GiB."""
+
 _DEEPEST = 64
 _CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
 _CALL = re.compile(r"(Stateful)?PartitionedCall(_\d+)?")
-_GRADIENT = "_gradient_op_type"
 _NOTES = ("_class", "_output_shapes", "_XlaMustCompile", "_xla_compile_id")
 """What nodes say of where they stand and of how they were compiled."""
 
@@ -37,7 +39,7 @@ class FlatGraph:
         self._library = {function.signature.name: function for function in graph.library.function}
         self._flat: dict[str, Any] = {}
         self._open: list[str] = []
-        self._count = 0
+        self._count, self._bytes = 0, 0
 
     def flatten(self, tensors: Sequence[str] = ()) -> tuple[Any, list[str]]:
         """The GraphDef without calls, and what tensors are called in it.
@@ -91,7 +93,7 @@ class FlatGraph:
         return flat
 
     def _expand(self, nodes: Sequence[Any], in_graph: bool, new_names: dict[str, str]) -> list[Any]:
-        """Nodes with those of the functions that they call in their place; fills `renamed`, by the former tensor."""
+        """Nodes with those of the functions that they call in their place; fills `new_names`, by the former tensor."""
         last_nodes: dict[str, list[str]] = {}
         expansion: list[Any] = []
         for node in nodes:
@@ -99,9 +101,7 @@ class FlatGraph:
             copies = self._inline(node, callee, in_graph, new_names) if callee else [_copy(node)]
             if callee:
                 last_nodes[node.name] = [copy.name for copy in copies if _is_stateful(copy)]
-            self._count += len(copies)
-            if self._count > MOST_NODES:
-                raise Unsupported(f"expected a graph of up to {MOST_NODES:,} operations with all calls, found more")
+            self._count_in(copies)
             expansion += copies
         for node in expansion:
             inputs = [_follow(new_names, tensor) for tensor in node.input if not tensor.startswith("^")]
@@ -109,6 +109,14 @@ class FlatGraph:
             del node.input[:]
             node.input.extend([*inputs, *dict.fromkeys(controls)])
         return expansion
+
+    def _count_in(self, nodes: Sequence[Any]) -> None:
+        self._count += len(nodes)
+        self._bytes += sum(node.ByteSize() for node in nodes)
+        if self._count > MOST_NODES:
+            raise Unsupported(f"expected a graph of up to {MOST_NODES:,} operations with all calls, found more")
+        if self._bytes > _MOST_BYTES:
+            raise Unsupported(f"expected a graph of up to {_MOST_BYTES >> 30} GiB with all calls, found more")
 
     def _callee_of(self, node: Any) -> str:
         """The function that a node calls; "" where it is none that is read here."""
@@ -196,12 +204,12 @@ def scope_of(name: str) -> list[str]:
 
 
 def _copy(node: Any) -> Any:
-    """A node without where it is to run, and without the name of a gradient that a file does not have."""
+    """A node without where it is to run."""
     copy = type(node)()
     copy.CopyFrom(node)
     copy.device = ""
     copy.ClearField("experimental_debug_info")
-    for name in (*_NOTES, _GRADIENT):
+    for name in _NOTES:
         copy.attr.pop(name, None)
     return copy
 
@@ -212,10 +220,16 @@ def _is_stateful(node: Any) -> bool:
 
 
 def _follow(new_names: Mapping[str, str], tensor: str) -> str:
-    """The tensor that stands for one: a function may return what another one returns."""
-    for _ in range(_DEEPEST):
-        if tensor not in new_names:
-            break
+    """The tensor that stands for one: a call may be given what another one returns, and return it.
+
+    Raises:
+      Unsupported: it stands for itself.
+    """
+    start, tensors_seen = tensor, set[str]()
+    while tensor in new_names:
+        if tensor in tensors_seen:
+            raise Unsupported(f"expected calls in turn, found {start[:100]!r} in a circle: save the model again")
+        tensors_seen.add(tensor)
         tensor = new_names[tensor]
     return tensor
 

@@ -19,6 +19,8 @@ MOST_ELEMENTS_IN_ALL = 1 << 24
 _MOST_MS = 20_000
 _NO_ARRAYS = (tf.string, tf.resource, tf.variant)
 _RANDOM = ("Random", "Multinomial", "TruncatedNormal", "Shuffle", "Distorted", "Dropout", "Stateful")
+_OUTSIDE = ("File", "Dataset", "Vocab", "Proto", "Reader", "Table", "Compressed")
+"""Parts of the names of operations that TensorFlow calls stateless and that may read files, or make much of little."""
 _EXACT = (tf.float64, tf.complex128)
 
 
@@ -74,7 +76,9 @@ def _is_constant(graph: Any, operation: Any, constant: set[int]) -> bool:
 def _is_pure(graph: Any, operation: Any) -> bool:
     """Whether an operation, and what it calls, gives the same each time."""
     op_definition = definition(operation.type)
-    if op_definition is not None and (op_definition.is_stateful or any(part in operation.type for part in _RANDOM)):
+    if op_definition is not None and (
+        op_definition.is_stateful or any(part in operation.type for part in (*_RANDOM, *_OUTSIDE))
+    ):
         return False
     bodies = [body for _, body in callees(graph, operation)]
     return all(_is_pure(body, inner) for body in bodies for inner in body.get_operations())

@@ -14,6 +14,7 @@ from tf_reference import _private
 from tf_reference._assigned_names import find_targets
 from tf_reference._folded_constants import known_results
 from tf_reference._graph_nodes import attributes, definition, known_shape
+from tf_reference._saved_gradients import NOT_CARRIED
 from tf_reference._sources import callees, users_line
 from workloads._framework import Unsupported
 from workloads._function_graph import Body, Captured, Effect, FunctionGraph, Gradient, Node, Place, Result
@@ -360,7 +361,7 @@ def _own_gradients(graph: Any, every: Sequence[Any]) -> tuple[list[Any], list[tu
     gradients, failures = [], []
     for node in every:
         name = node.node_def.attr["_gradient_op_type"].s.decode() if "_gradient_op_type" in node.node_def.attr else ""
-        if not name:
+        if name in ("", NOT_CARRIED):
             continue
         try:
             with graph.as_default():

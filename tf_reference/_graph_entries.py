@@ -71,13 +71,12 @@ def of_signature(meta: Any, name: str) -> Entry:
     return Entry(name, _tensors(one_signature.inputs, name), _tensors(one_signature.outputs, name))
 
 
-def of_ends(graph: Any, inputs: Sequence[str], outputs: Sequence[str], name: str) -> Entry:
-    """The entry of a graph between these nodes: between its placeholders and what nothing takes, where none are named.
+def of_ends(graph: Any, outputs: Sequence[str], name: str) -> Entry:
+    """The entry of a graph from its placeholders to these tensors: to what nothing takes, where none are named.
 
     Args:
       graph: a GraphDef.
-      inputs: names of nodes, or of tensors.
-      outputs: likewise.
+      outputs: names of nodes, or of tensors.
       name: of what is computed.
 
     Raises:
@@ -90,14 +89,13 @@ def of_ends(graph: Any, inputs: Sequence[str], outputs: Sequence[str], name: str
         for node in graph.node
         if node.name not in names_taken and node.op not in _NO_ENDS | _PLACEHOLDERS and result_dtypes(node)
     ]
-    _check_names([*ends, *inputs], by_name)
+    _check_names(ends, by_name)
     if not ends:
         raise Unsupported("expected a graph that computes something, found none: name what is returned by --output")
-    nodes_needed = find_needed(graph.node, ends)
-    starts = inputs or [node.name for node in nodes_needed if node.op in _PLACEHOLDERS]
+    starts = [node.name for node in find_needed(graph.node, ends) if node.op in _PLACEHOLDERS]
     return Entry(
         name,
-        {node_of(start): _tensor_of(by_name[node_of(start)], start) for start in starts},
+        {start: _tensor_of(by_name[start], start) for start in starts},
         {end.removesuffix(":0"): _tensor_of(by_name[node_of(end)], end) for end in ends},
     )
 
@@ -125,7 +123,6 @@ def _tensor_of(node: Any, tensor: str) -> Tensor:
     if shape is None and "_output_shapes" in node.attr:
         shapes = node.attr["_output_shapes"].list.shape
         shape = shape_of(shapes[number]) if number < len(shapes) else None
-    # A graph of an early TensorFlow says "no sizes" of a placeholder of any rank.
     return Tensor(f"{node.name}:{number}", dtypes[number], shape)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 import tensorflow as tf
 from google.protobuf.message import DecodeError
 
-from tf_reference import _graph_entries, _private, _saved_functions, _saved_model, _saved_variables
+from tf_reference import _graph_entries, _private, _saved_functions, _saved_gradients, _saved_model, _saved_variables
 from tf_reference._checkpoint_graph import DAMAGED
 from tf_reference._flat_graph import FlatGraph, with_own_functions
 from tf_reference._graph_entries import Entry, Tensor
@@ -33,6 +34,10 @@ SCOPE = "saved"
 DEFAULT = "serving_default"
 _MOST_BYTES = 64 << 30
 _NO_EFFECTS = frozenset({"NoOp", "Placeholder", "ReadVariableOp", "VarIsInitializedOp", *HANDLES, *REFERENCES})
+_MOST_BYTES_OF_CONSTANTS = 4 << 30
+"""A file has 2 GiB, and a constant of one number, written once, any shape."""
+
+_BACK = frozenset({"NextIteration", "RefNextIteration"})
 
 
 @dataclass(frozen=True)
@@ -43,7 +48,7 @@ class SavedFunction:
       entry: where the graph is entered and left.
       graph: the GraphDef of it, without calls.
       held: the variables that it reads.
-      remarks: on what of the file stays in TensorFlow's input pipeline.
+      remarks: on what of the file stays in TensorFlow's input pipeline, and on gradients that are not carried.
     """
 
     entry: Entry
@@ -128,20 +133,23 @@ def read(selection: SavedGraph) -> SavedFunction:
                     f"expected no signature of {path.name}, which has none, found {selection.signature}: drop it"
                 )
             graph = _frozen(path)
-            entry = _graph_entries.of_ends(graph, selection.inputs, selection.outputs, path.stem)
-            entry, graph, remarks = _part(graph, entry)
+            entry = _graph_entries.of_ends(graph, selection.outputs, path.stem)
+            entry, graph, in_calls = _flatten(graph, entry)
             graph, variables_held = _saved_variables.of_frozen(graph)
-            return SavedFunction(entry, graph, variables_held, remarks)
+            entry, graph, remarks = _part(graph, entry, in_calls)
+            names = {node.name for node in graph.node}
+            return SavedFunction(entry, graph, [one for one in variables_held if one.node in names], remarks)
         meta = _saved_model.read_graph(path)
         entry, graph = _enter(meta, selection, path.name)
-        entry, graph, remarks = _part(graph, entry)
+        entry, graph, in_calls = _flatten(graph, entry)
+        entry, graph, remarks = _part(graph, entry, in_calls)
         return SavedFunction(entry, graph, _saved_variables.read(path, meta, graph), remarks)
 
 
 def _enter(meta: Any, selection: SavedGraph, name: str) -> tuple[Entry, Any]:
     """Where a SavedModel is entered, and the graph that this is in."""
     if selection.outputs:
-        return _graph_entries.of_ends(meta.graph_def, selection.inputs, selection.outputs, name), meta.graph_def
+        return _graph_entries.of_ends(meta.graph_def, selection.outputs, name), meta.graph_def
     signatures, methods = _graph_entries.signatures(meta), _saved_functions.methods(meta)
     names = signatures or list(methods)
     default = DEFAULT if DEFAULT in names else names[0] if len(names) == 1 else ""
@@ -187,8 +195,8 @@ def _frozen(path: Path) -> Any:
         ) from error
 
 
-def _part(graph: Any, entry: Entry) -> tuple[Entry, Any, tuple[str, ...]]:
-    """What of a graph the entry's outputs need, without calls; further what has an effect in a function called."""
+def _flatten(graph: Any, entry: Entry) -> tuple[Entry, Any, set[str]]:
+    """What of a graph the entry's outputs need, without calls; the names of the nodes of functions called."""
     inputs = {node_of(tensor.name) for tensor in entry.inputs.values()}
     outputs = [tensor.name for tensor in entry.outputs.values()]
     missing = {node_of(name) for name in (*inputs, *outputs)} - {node.name for node in graph.node}
@@ -199,17 +207,45 @@ def _part(graph: Any, entry: Entry) -> tuple[Entry, Any, tuple[str, ...]]:
     del part.node[:]
     part.node.extend(find_needed((_cut(node, inputs) for node in graph.node), outputs))
     flat, names = FlatGraph(part).flatten(outputs)
+    _check_constants(flat)
     tensors = [replace(tensor, name=name) for tensor, name in zip(entry.outputs.values(), names, strict=True)]
     entry = replace(entry, outputs=dict(zip(entry.outputs, tensors, strict=True)))
+    return entry, flat, {node.name for node in flat.node} - {node.name for node in part.node}
+
+
+def _check_constants(graph: Any) -> None:
+    """Raise Unsupported where constants are larger together than any that a file has written out."""
+    functions = (function.node_def for function in graph.library.function)
+    nodes = (node for nodes in (graph.node, *functions) for node in nodes)
+    tensors = (value.tensor for node in nodes for value in node.attr.values() if value.WhichOneof("value") == "tensor")
+    size = sum(
+        prod(max(axis.size, 0) for axis in tensor.tensor_shape.dim) * max(tf.dtypes.as_dtype(tensor.dtype).size, 1)
+        for tensor in tensors
+    )
+    if size > _MOST_BYTES_OF_CONSTANTS:
+        raise Unsupported(
+            f"expected constants of up to {_MOST_BYTES_OF_CONSTANTS >> 30} GiB, found {size / 2**30:,.1f} GiB: save "
+            "the model with variables"
+        )
+
+
+def _part(flat: Any, entry: Entry, in_calls: set[str]) -> tuple[Entry, Any, tuple[str, ...]]:
+    """What of a flat graph stays behind texts; further what has an effect in a function called."""
     entry, remarks = behind_texts(entry, flat)
     entry = replace(entry, inputs={key: _with_shape(tensor, flat) for key, tensor in entry.inputs.items()})
     starts = {node_of(tensor.name) for tensor in entry.inputs.values()}
-    before = {node.name for node in part.node}
-    effects = [node.name for node in flat.node if node.name not in before and _has_effect(node)]
-    nodes = list(find_needed([_cut(node, starts) for node in flat.node], [*names, *effects]))
+    effects = [node.name for node in flat.node if node.name in in_calls and _has_effect(node)]
+    ends = [*(tensor.name for tensor in entry.outputs.values()), *effects]
+    nodes = list(find_needed([_cut(node, starts) for node in flat.node], ends))
+    loop = next((node for node in nodes if node.op in _BACK), None)
+    if loop is not None:
+        raise Unsupported(
+            f"expected no loop of TensorFlow 1, found {loop.op} at {loop.name[:100]}: save the model with control flow "
+            "of version 2, or name outputs in front of it by --output"
+        )
     del flat.node[:]
     flat.node.extend(nodes)
-    return entry, flat, remarks
+    return entry, flat, (*remarks, *_saved_gradients.mark(flat))
 
 
 def _with_shape(tensor: Tensor, graph: Any) -> Tensor:

@@ -22,12 +22,11 @@ from workloads import _foreign
 from workloads._foreign import Unusable
 from workloads._framework import Unsupported
 from workloads._function_graph import VALUE, FunctionGraph
-from workloads._saved_graph import SavedGraph
+from workloads._saved_graph import SavedGraph, plain
 from workloads._spec import Arrays, dtype_in
 
 _MOST_BYTES = 64 << 30
 _NUMBER = re.compile(r"_\d+$")
-_NOT_PLAIN = re.compile(r"\W")
 
 
 def read(selection: SavedGraph, inputs: Sequence[Spec]) -> tuple[FunctionGraph, Arrays]:
@@ -42,18 +41,20 @@ def read(selection: SavedGraph, inputs: Sequence[Spec]) -> tuple[FunctionGraph, 
     """
     function = _saved_function.read(selection)
     specs = _specs(function, inputs)
-    concrete = _trace(function, specs)
-    other, why, wider = None, "", function.wider()
+    _, concrete = _trace(function, specs)
+    other, why, remarks = None, "", function.remarks
+    # A trace does not keep its variables alive.
+    wider = function
     try:
+        wider = function.wider()
         other = wider.make_callable().get_concrete_function(*_tensor_specs(specs, "float64"))
     except UNTRACED as error:
         why = _foreign.error_line(error)[:200]
+        remarks = (*remarks, f"TensorFlow does not compute this graph in float64, which gates need: {why}")
     reading = Reading(concrete, other, _Scopes([one.name for one in function.held]).place_of)
     graph, arrays = reading.all(function.entry.name, [name for name, _, _ in specs], why)
-    values = {
-        f"{VALUE}{name}": variable.numpy() for name, variable in variable_names(concrete.graph).items()
-    }  # fmt: skip
-    return replace(graph, remarks=function.remarks), {**arrays, **values}
+    values = {f"{VALUE}{name}": variable.numpy() for name, variable in variable_names(concrete.graph).items()}
+    return replace(graph, remarks=remarks), {**arrays, **values}
 
 
 def saved_graph_port(selection: SavedGraph, inputs: Sequence[Spec], dtype: str, weights_file: Path | None) -> Model:
@@ -70,22 +71,22 @@ def saved_graph_port(selection: SavedGraph, inputs: Sequence[Spec], dtype: str, 
     """
     function = _saved_function.read(selection)
     specs = _specs(function, inputs)
-    variables = variable_names(_trace(function, specs).graph)
+    variables = variable_names(_trace(function, specs)[1].graph)
     if weights_file is not None:
         _check_carried(weights_file, {name: variable.numpy() for name, variable in variables.items()})
-    precise = function.wider() if dtype == "float64" else function
-    call = precise.make_callable()
-    graph = call.get_concrete_function(*_tensor_specs(specs, dtype)).graph
-    return Model(forward=call, weights=variable_names(graph))
+    call, concrete = _trace(function, specs, dtype)
+    return Model(forward=call, weights=variable_names(concrete.graph))
 
 
-def _trace(function: SavedFunction, specs: Sequence[Spec]) -> Any:
+def _trace(function: SavedFunction, specs: Sequence[Spec], dtype: str = "") -> tuple[Any, Any]:
+    """The function in this float type, "" for that of the file, and its trace."""
     try:
-        return function.make_callable().get_concrete_function(*_tensor_specs(specs))
+        call = (function.wider() if dtype == "float64" else function).make_callable()
+        return call, call.get_concrete_function(*_tensor_specs(specs, dtype))
     except UNTRACED as error:
         raise Unsupported(
-            f"expected a graph that TensorFlow {tf.__version__} takes, found {_foreign.error_line(error)[:200]}: "
-            "correct --input, or save it again with this one"
+            f"expected a graph that TensorFlow {tf.__version__} takes{' in float64' * (dtype == 'float64')}, found "
+            f"{_foreign.error_line(error)[:200]}: correct --input, or save it again with this one"
         ) from error
 
 
@@ -104,7 +105,7 @@ def _specs(function: SavedFunction, inputs: Sequence[Spec]) -> list[Spec]:
         if dtype in ("string", "resource", "variant"):
             raise Unsupported(
                 f"expected numbers as inputs, found {key[:100]} of the type {dtype}, which nothing turns into numbers: "
-                " name outputs that do without it by --output"
+                "name outputs that do without it by --output"
             )
         if dtype != tensor.dtype:
             raise Unsupported(f"expected {key[:100]} of {tensor.dtype}, found {dtype}: give --input of this type")
@@ -121,11 +122,6 @@ def _specs(function: SavedFunction, inputs: Sequence[Spec]) -> list[Spec]:
     if not specs:
         raise Unsupported("expected a graph that takes inputs, found none: name one that does")
     return specs
-
-
-def plain(key: str) -> str:
-    """The name of an input where only letters, digits and underscores may stand."""
-    return _NOT_PLAIN.sub("_", key)
 
 
 def _check_carried(path: Path, arrays: Mapping[str, np.ndarray]) -> None:

@@ -72,24 +72,25 @@ def read(folder: Path, meta: Any, graph: Any) -> list[Variable]:
         return []
     checkpoint = _saved_weights.open_checkpoint(folder)
     origins = _find_origins(meta)
-    names = {variable.key: variable.full_name for variable in checkpoint.variables()} if checkpoint.proto.nodes else {}
+    has_objects = checkpoint.proto.nodes and meta.object_graph_def.nodes
+    objects = {variable.key: variable for variable in checkpoint.variables()} if has_objects else {}
     names_trained = _names_trained(meta)
     variables, names_taken = [], set[str]()
     for node in nodes:
         origin = _of_object(checkpoint, node.attr[OBJECT].i) if OBJECT in node.attr else origins.get(node.name)
         origin = origin or _of_name(checkpoint, meta, node)
         # A copy that saving made has the name of what it is a copy of, and a number.
-        name = names.get(origin.key) or node.attr["shared_name"].s.decode("utf-8", "replace") or node.name
+        variable = objects.get(origin.key)
+        name = (variable and variable.full_name) or node.attr["shared_name"].s.decode("utf-8", "replace") or node.name
         while name in names_taken:
             number = int(name.rpartition("_")[2]) + 1 if _COPY.search(name) else 1
             name = f"{_COPY.sub('', name)}_{number}"
         names_taken.add(name)
-        array = _array(checkpoint, origin, node)
-        variables.append(
-            Variable(
-                node.name, name, array, names_trained is None or name in names_trained or node.name in names_trained
-            )
+        # Objects may share a name: whether one is trained is told by its number.
+        is_trained = (
+            _is_trained(meta, variable.number) if variable else names_trained is None or node.name in names_trained
         )
+        variables.append(Variable(node.name, name, _array(checkpoint, origin, node), is_trained))
     return variables
 
 
@@ -110,6 +111,8 @@ def of_frozen(graph: Any) -> tuple[Any, list[Variable]]:
             continue
         array = tf.make_ndarray(constants[name].attr["value"].tensor)
         constants[name].op = "VariableV2"
+        constants[name].attr["shape"].shape.CopyFrom(constants[name].attr["value"].tensor.tensor_shape)
+        constants[name].attr.pop("value")
         short = reader if reader.endswith(_READS[1]) else name
         variables.append(Variable(name, short.removesuffix(_READS[1]).removesuffix("/resource"), array, True))
     return copy, variables
@@ -155,11 +158,16 @@ def _array(checkpoint: CheckpointGraph, origin: Origin, node: Any) -> np.ndarray
     return array
 
 
+def _is_trained(meta: Any, number: int) -> bool:
+    """Whether the object of this number is a variable that is trained."""
+    objects = meta.object_graph_def.nodes
+    if number >= len(objects) or not objects[number].HasField("variable"):
+        raise Unusable(f"an object {number} in the checkpoint that is no variable in the graph")
+    return objects[number].variable.trainable
+
+
 def _names_trained(meta: Any) -> frozenset[str] | None:
-    """The names of variables that are trained; None where nothing says it."""
-    variables = [node.variable for node in meta.object_graph_def.nodes if node.HasField("variable")]
-    if variables:
-        return frozenset(variable.name for variable in variables if variable.trainable)
+    """The names of variables of TensorFlow 1 that are trained; None where nothing says it."""
     if "trainable_variables" not in meta.collection_def:
         return None
     message = _private.protocol("variable_pb2", "VariableDef", "framework")

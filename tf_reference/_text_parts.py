@@ -13,12 +13,14 @@ from tf_reference._graph_nodes import find_needed, node_of
 _NO_ARRAYS = ("string", "resource", "variant")
 _OF_VARIABLES = frozenset({"VarHandleOp", "VariableV2", "Variable"})
 _STARTS = frozenset({"Const", "Placeholder"})
+_OF_PIPELINES = ("HashTable", "Reader", "Iterator", "Queue")
+"""Parts of the names of operations whose resource is of an input pipeline: TensorArrays and stacks are of loops."""
 
 
 def behind_texts(entry: Entry, graph: Any) -> tuple[Entry, tuple[str, ...]]:
     """The entry with the numbers that texts are turned into in the place of the texts, and a remark on each.
 
-    What is computed from variables, such as the text of a predicted class, is not cut off.
+    What is computed from variables or floats, such as the text of a predicted class, is not cut off.
 
     Args:
       entry: of the graph.
@@ -26,25 +28,31 @@ def behind_texts(entry: Entry, graph: Any) -> tuple[Entry, tuple[str, ...]]:
     """
     by_name = {node.name: node for node in graph.node}
     texts = _text_nodes(by_name)
-    of_variables = _behind_variables(by_name)
+    of_numbers = _behind_numbers(entry, by_name)
+    cut = texts - of_numbers
     ends = [tensor.name for tensor in entry.outputs.values()]
     uses = [(tensor, node.name) for node in graph.node for tensor in node.input] + [(end, "") for end in ends]
-    starts: dict[str, Tensor] = {}
+    starts, names_cut = dict[str, Tensor](), set[str]()
     remarks: list[str] = []
     for tensor, reader in uses:
         name = node_of(tensor)
-        if tensor.startswith("^") or name not in texts - of_variables or reader in texts or by_name[name].op in _STARTS:
+        if tensor.startswith("^") or name not in cut or reader in texts or by_name[name].op in _STARTS:
             continue
         full = f"{name}:{tensor.partition(':')[2] or 0}"
         dtype = result_dtypes(by_name[name])[int(full.rpartition(":")[2])]
-        if dtype not in _NO_ARRAYS and full not in {start.name for start in starts.values()}:
+        if dtype not in _NO_ARRAYS and full not in names_cut:
+            names_cut.add(full)
             key = _key(by_name[name], {*starts, *entry.inputs})
             starts[key] = Tensor(full, dtype, None)
             remarks.append(_remark(key, by_name[name], entry, graph))
-    cut_names = {node_of(start.name) for start in starts.values()}
-    rest = find_needed((node for node in graph.node if node.name not in cut_names), ends)
+    nodes_cut = set(map(node_of, names_cut))
+    rest = find_needed((node for node in graph.node if node.name not in nodes_cut), ends)
     names_needed = {node.name for node in rest}
-    inputs = {key: tensor for key, tensor in entry.inputs.items() if not starts or node_of(tensor.name) in names_needed}
+    inputs = {
+        key: tensor
+        for key, tensor in entry.inputs.items()
+        if node_of(tensor.name) in names_needed or not (starts or tensor.dtype in _NO_ARRAYS)
+    }
     return replace(entry, inputs={**inputs, **starts}), tuple(remarks)
 
 
@@ -64,7 +72,7 @@ def _text_nodes(by_name: Mapping[str, Any]) -> set[str]:
 
 def _gives_text(node: Any) -> bool:
     dtypes = result_dtypes(node)
-    return "string" in dtypes or ("resource" in dtypes and node.op not in _OF_VARIABLES and node.op != "Placeholder")
+    return "string" in dtypes or ("resource" in dtypes and any(part in node.op for part in _OF_PIPELINES))
 
 
 def _is_text(tensor: str, by_name: Mapping[str, Any], texts: Iterable[str]) -> bool:
@@ -76,16 +84,21 @@ def _is_text(tensor: str, by_name: Mapping[str, Any], texts: Iterable[str]) -> b
     return place < len(dtypes) and dtypes[place] in _NO_ARRAYS
 
 
-def _behind_variables(by_name: Mapping[str, Any]) -> set[str]:
-    """The nodes that depend on a variable."""
-    of_variables = {name for name, node in by_name.items() if node.op in _OF_VARIABLES}
+def _behind_numbers(entry: Entry, by_name: Mapping[str, Any]) -> set[str]:
+    """The nodes that depend on a variable, or on an input of floats."""
+    floats = {node_of(tensor.name) for tensor in entry.inputs.values() if _is_float(tensor.dtype)}
+    of_numbers = floats | {name for name, node in by_name.items() if node.op in _OF_VARIABLES}
     before = -1
-    while len(of_variables) > before:
-        before = len(of_variables)
-        of_variables |= {
-            name for name, node in by_name.items() if any(node_of(tensor) in of_variables for tensor in node.input)
+    while len(of_numbers) > before:
+        before = len(of_numbers)
+        of_numbers |= {
+            name for name, node in by_name.items() if any(node_of(tensor) in of_numbers for tensor in node.input)
         }
-    return of_variables
+    return of_numbers
+
+
+def _is_float(dtype: str) -> bool:
+    return dtype.startswith(("float", "bfloat", "complex"))
 
 
 def _key(node: Any, keys: set[str]) -> str:

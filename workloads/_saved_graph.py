@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+
+_NOT_PLAIN = re.compile(r"\W")
 
 
 @dataclass(frozen=True)
@@ -12,11 +15,14 @@ class SavedGraph:
     Attributes:
       path: the folder of a SavedModel, or a file with a GraphDef (.pb).
       signature: of a SavedModel; "" is its default.
-      inputs: names of nodes that stand for the arguments; none are those that the file says.
       outputs: names of tensors that are returned; none are those of the signature, or what nothing else takes.
     """
 
     path: str
     signature: str = ""
-    inputs: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
+
+
+def plain(key: str) -> str:
+    """The name of an input where only letters, digits and underscores may stand."""
+    return _NOT_PLAIN.sub("_", key)

@@ -102,7 +102,7 @@ def write_port(model: NamedModel, folder: Path, writing: Writing, progress: Repo
     Raises:
       RequestError: the model cannot be read, or the folder is not to be written to.
     """
-    check_readable(model)
+    check_readable(model, writing.sizes)
     check_folder(folder, writing.force)
     port = write(model, folder, writing.sizes, None)
     unwritten_places, files = find_unwritten(port)
@@ -116,9 +116,10 @@ def is_saved_graph(target: str) -> bool:
     return Path(target).is_dir() or Path(target).suffix.lower() == ".pb"
 
 
-def check_readable(model: NamedModel) -> None:
-    """Raise RequestError for what is no file of Keras, saved graph or function that is there."""
+def check_readable(model: NamedModel, sizes: Sizes) -> None:
+    """Raise RequestError for what is no file of Keras, saved graph or function that is there, or has other options."""
     if is_saved_graph(model.target):
+        _check_options(model, sizes)
         return
     if model.signature or model.outputs:
         option = "--signature" if model.signature else "--output"
@@ -130,6 +131,18 @@ def check_readable(model: NamedModel) -> None:
                 f"{model.target}: check the path"
             )
         check_reference("", model.target)
+
+
+def _check_options(model: NamedModel, sizes: Sizes) -> None:
+    """Raise RequestError for what says nothing of a saved graph."""
+    if model.signature and model.outputs:
+        raise RequestError("expected --signature or --output, found both: drop one")
+    options = {"custom": bool(model.custom), "batch": sizes.batch is not None, "steps": sizes.steps != Sizes.steps}
+    if any(options.values()):
+        raise RequestError(
+            f"expected no {' or '.join(options)} for a SavedModel or .pb file, found "
+            f"{' and '.join(name for name, is_there in options.items() if is_there)}: drop it; --input gives sizes"
+        )
 
 
 def write(model: NamedModel, folder: Path, sizes: Sizes, jax_python: str | None) -> Port | FunctionPort:
@@ -148,7 +161,7 @@ def write(model: NamedModel, folder: Path, sizes: Sizes, jax_python: str | None)
         if is_saved_graph(model.target):
             path = Path(model.target)
             path = path.parent if path.name == "saved_model.pb" else path
-            selection = SavedGraph(str(path), model.signature, (), model.outputs)
+            selection = SavedGraph(str(path), model.signature, model.outputs)
             worker = ModelWorker(model.python, model.timeout_s, stack)
             return function_ports.write_saved(selection, model.inputs, folder, worker)
         if model.inputs:

@@ -135,7 +135,7 @@ class Tools:
         """Write a Flax NNX port of a Keras model with its weights, or of a function in jax.numpy, and judge it.
 
         Args:
-          model: as of doctor, but no SavedModel.
+          model: as of doctor, or a .pb file; of a SavedModel the default signature is ported.
           folder: of the port: none that is there, or an empty one.
           inputs: as of doctor.
           custom: as of doctor.

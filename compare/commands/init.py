@@ -129,12 +129,13 @@ def main(options: argparse.Namespace) -> Conclusion | None:
         options.source, tuple(options.input), custom, pythons["tf"], options.timeout,
         signature=options.signature, outputs=tuple(options.output),
     )  # fmt: skip
-    check_readable(model)
+    sizes = Sizes(options.batch, options.steps)
+    check_readable(model, sizes)
     check_folder(options.out, options.force)
     writable_folder(options.out)
     if options.json and options.no_run:
         raise RequestError("expected --json or --no-run, found both: nothing is recorded without a run")
-    port = port_writing.write(model, options.out, Sizes(options.batch, options.steps), pythons["jax"])
+    port = port_writing.write(model, options.out, sizes, pythons["jax"])
     if isinstance(port, FunctionPort):
         return _function(options, port)
     if not options.json:

@@ -1,7 +1,8 @@
 """Ports of SavedModels and frozen graphs: that they compute the same, what is left, and what is refused."""
 
+import runpy
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,15 @@ import tensorflow as tf
 from safetensors.numpy import save
 from saved_graphs import SAVED
 
+from compare.api.named_model import NamedModel
+from compare.api.port_writing import check_readable
+from compare.errors import RequestError
+from compare.porting.functions import function_ports
 from compare.porting.functions.function_source import WrittenFunction, function_source
-from tf_reference import _saved_function, _saved_port
+from compare.porting.port_source import Sizes
+from tf_reference import _function_graph, _saved_function, _saved_port
 from tf_reference._flat_graph import FlatGraph
+from tf_reference._function_graph import Spec
 from workloads._framework import Unsupported
 from workloads._function_graph import VALUE
 from workloads._saved_graph import SavedGraph
@@ -32,7 +39,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def read(folder: Path, name: str, signature: str = "", outputs: tuple[str, ...] = ()) -> WrittenFunction:
-    return function_source(*_saved_port.read(SavedGraph(str(folder / name), signature, (), outputs), []))
+    return function_source(*_saved_port.read(SavedGraph(str(folder / name), signature, outputs), []))
 
 
 def call(made: WrittenFunction, text: str, weights: Mapping[str, Any], arrays: list[np.ndarray]) -> Any:
@@ -62,6 +69,7 @@ def drawn(made: WrittenFunction) -> list[np.ndarray]:
         ("functions", "infer_tf", "weights['net']['count'].astype(x.dtype)"),
         ("keras", "", "weights['attention']['query']['kernel']"),
         ("looped", "", "jax.lax.fori_loop(0, 3, step, x)"),
+        ("twins", "", "jax.lax.stop_gradient("),
         ("listener", "", "jnp.abs(jnp.fft.rfft(sound, 8)"),
         ("words", "", "jnp.take(weights['rows'], "),
         ("tf1", "predict", "jnp.concatenate([weights['table']['rows']['part_0'], weights['table']['rows']['part_1']])"),
@@ -86,19 +94,35 @@ def test_a_port_computes_what_the_file_does(folder: Path, name: str, signature: 
     assert any(not np.allclose(expected[key], changed[key], rtol=1e-3) for key in expected)
 
 
-@pytest.mark.parametrize("name", ["module", "keras", "looped"])
-def test_what_is_read_is_what_tensorflow_loads(folder: Path, name: str) -> None:
-    function = _saved_function.read(SavedGraph(str(folder / name)))
+@pytest.mark.parametrize(
+    ("name", "signature"),
+    [
+        ("module", ""), ("module", "embed"), ("functions", "infer_tf"), ("functions", "embed"), ("keras", ""),
+        ("looped", ""), ("twins", ""), ("listener", ""),
+        ("tf1", "predict"), ("tf1", "logits"), ("tf1_resource", "predict"), ("tf1_resource", "logits"),
+    ],
+)  # fmt: skip
+def test_what_is_read_is_what_tensorflow_loads(folder: Path, name: str, signature: str) -> None:
+    function = _saved_function.read(SavedGraph(str(folder / name), signature))
     tensors = {}
     for key, tensor in function.entry.inputs.items():
         shape = [size or 2 for size in tensor.shape or ()]
         tensors[key] = tf.cast(tf.reshape(tf.range(np.prod(shape)), shape) % 3, tensor.dtype)
     found = function.make_callable()(*tensors.values())
     loaded = tf.saved_model.load(folder / name)
-    signature = loaded.signatures.get("serving_default")
-    expected = signature(**tensors) if signature else {"output_0": loaded(*tensors.values())}
+    expected = call_loaded(loaded, signature, tensors)
+    assert expected.keys() == found.keys()
     for key in expected:
-        np.testing.assert_array_equal(expected[key], found[key])
+        np.testing.assert_allclose(expected[key], found[key], rtol=1e-6)
+
+
+def call_loaded(loaded: Any, signature: str, tensors: Mapping[str, tf.Tensor]) -> Mapping[str, tf.Tensor]:
+    """What TensorFlow's own loading of a file computes."""
+    entry = loaded.signatures.get(signature or "serving_default")
+    if entry is not None:
+        return entry(**tensors)
+    results = getattr(loaded, signature or "__call__")(*tensors.values())
+    return results if isinstance(results, Mapping) else {"output_0": results}
 
 
 def test_gradients_go_through_calls_and_loops(folder: Path) -> None:
@@ -118,9 +142,81 @@ def test_gradients_go_through_calls_and_loops(folder: Path) -> None:
         assert float((above - below) / 2e-2) == pytest.approx(float(gradient[0, 0]), rel=2e-2)
 
 
+@pytest.mark.parametrize("signature", ["", "project"])
+def test_variables_of_one_name_are_trained_each_as_it_was_saved(folder: Path, signature: str) -> None:
+    variables = _saved_function.read(SavedGraph(str(folder / "twins"), signature)).held
+    assert {one.array.shape: one.trainable for one in variables} == {(4, 4): False, (4, 3): True}
+    made = read(folder, "twins", signature)
+    assert {weight.result.shape: weight.trainable for weight in made.weights.values()} == {
+        (4, 4): False,
+        (4, 3): True,
+    }
+
+
+def test_a_custom_gradient_is_not_taken_as_none(folder: Path) -> None:
+    saved = SavedGraph(str(folder / "rounded"))
+    made, function = read(folder, "rounded"), _saved_function.read(saved)
+    assert not made.unwritten
+    assert made.remarks[0].startswith("the custom gradient is not carried, and gradients cannot be judged: ")
+    for side in (function, function.wider()):
+        (weight,) = side.variables.values()
+        x, compute = tf.ones([2, 4], weight.dtype), side.make_callable()
+        with pytest.raises(NotImplementedError, match="is not carried"), tf.GradientTape() as tape:
+            tape.gradient(tf.reduce_sum(compute(x)["output_0"]), weight)
+    # That of tf.nn.silu is the derivative, and is judged.
+    assert not read(folder, "module", "embed").remarks
+
+
+class Reader:
+    """A worker of this process."""
+
+    def saved_graph(self, selection: SavedGraph, inputs: Sequence[Spec]) -> Any:
+        """What a worker reads."""
+        return _saved_port.read(selection, inputs)
+
+
+def test_inputs_that_are_no_names_of_parameters_are_those_of_the_file(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker: Any = Reader()
+    selection = SavedGraph(str(folder / "reserved"))
+    port = function_ports.write_saved(selection, ["lambda=f32[3,4]", "_x=f32[B,4]"], tmp_path / "port", worker)
+    assert port.written.keys == {"x_2d": "2d", "x": "_x", "lambda_": "lambda"}
+    text = (port.folder / "port.py").read_text()
+    assert "ArraySpec((3, 4)" in text
+    monkeypatch.syspath_prepend(str(port.folder))
+    names = runpy.run_path(str(port.folder / function_ports.BUILDS["tf"]))
+    model = names["build"]({}, "float32")
+    x = [tf.fill([3, 4], value) for value in (1.0, 2.0, 4.0)]
+    np.testing.assert_array_equal(model.forward(*x)["sum"], np.full([3, 4], 4 * 0.5 + 2 - 1, "float32"))
+
+
 def test_default_types_are_wider_in_float64(folder: Path) -> None:
     wider = _saved_function.read(SavedGraph(str(folder / "listener"))).wider()
     assert wider.make_callable()(tf.ones([2, 8], tf.float64))["output_0"].dtype == tf.float64
+
+
+def test_a_graph_without_float64_says_so(folder: Path) -> None:
+    (remark,) = read(folder, "fused.pb").remarks
+    assert remark.startswith("TensorFlow does not compute this graph in float64, which gates need: ")
+    assert "double is not in the list of allowed values" in remark
+    saved, spec = SavedGraph(str(folder / "fused.pb")), [("x", (None, 2, 2, 3), "float32")]
+    assert _saved_port.saved_graph_port(saved, spec, "float32", None).forward
+    with pytest.raises(Unsupported, match=r"takes in float64, found .*double is not in the list") as error:
+        _saved_port.saved_graph_port(saved, spec, "float64", None)
+    assert "\n" not in str(error.value)
+
+
+def test_constants_are_no_larger_than_a_file_has_them(tmp_path: Path) -> None:
+    with tf.Graph().as_default() as graph:
+        x = tf.compat.v1.placeholder(tf.float32, [None], "x")
+        tf.add(x, tf.constant(1.0), name="y")
+    bomb = graph.as_graph_def()
+    (constant,) = (node for node in bomb.node if node.op == "Const")
+    constant.attr["value"].tensor.tensor_shape.dim.add(size=1 << 34)
+    (tmp_path / "bomb.pb").write_bytes(bomb.SerializeToString())
+    with pytest.raises(Unsupported, match=r"expected constants of up to 4 GiB, found 64\.0 GiB"):
+        read(tmp_path, "bomb.pb")
 
 
 def test_numbers_of_the_file_are_those_that_were_written(folder: Path) -> None:
@@ -136,6 +232,18 @@ def test_texts_stay_in_the_pipeline_or_are_places(folder: Path) -> None:
     )
     (place,) = read(folder, "words", "label").unwritten
     assert place.type == "AsString"
+
+
+def test_the_network_of_a_frozen_graph_is_no_text(folder: Path) -> None:
+    # A TensorArray is no table: the port does not start behind the loop.
+    with pytest.raises(Unsupported, match="expected no loop of TensorFlow 1, found NextIteration at while/"):
+        read(folder, "loop.pb")
+    label = read(folder, "labels.pb", outputs=("label",))
+    assert list(label.inputs) == ["x"]
+    assert label.left.keys() == {"AsString", "StringToHashBucketFast"}
+    both = read(folder, "labels.pb", outputs=("y",))
+    assert list(both.inputs) == ["x", "StringToHashBucketFast"]
+    assert not both.unwritten
 
 
 def test_an_effect_is_a_place(folder: Path) -> None:
@@ -197,6 +305,19 @@ def test_what_is_bad_is_refused_in_one_line(
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("options", "sizes", "found"),
+    [
+        ({"signature": "a", "outputs": ("b",)}, Sizes(), "expected --signature or --output, found both"),
+        ({"custom": ("f.py:F",)}, Sizes(), "found custom: drop it"),
+        ({}, Sizes(batch=8, steps=3), "expected no custom or batch or steps .*, found batch and steps"),
+    ],
+)
+def test_options_that_say_nothing_of_a_file_are_refused(options: Mapping[str, Any], sizes: Sizes, found: str) -> None:
+    with pytest.raises(RequestError, match=found):
+        check_readable(NamedModel("graph.pb", **options), sizes)
+
+
 def test_a_function_within_itself_is_refused() -> None:
     graph = tf.compat.v1.GraphDef()
     function = graph.library.function.add()
@@ -206,3 +327,46 @@ def test_a_function_within_itself_is_refused() -> None:
     graph.node.add(op="PartitionedCall", name="start").attr["f"].func.name = "f"
     with pytest.raises(Unsupported, match="found f within itself"):
         FlatGraph(graph).flatten()
+
+
+def chain(calls: int) -> Any:
+    """A graph of calls of the identity, each of which takes what the one before returns."""
+    graph = tf.compat.v1.GraphDef()
+    function = graph.library.function.add()
+    function.signature.name = "f"
+    function.signature.input_arg.add(name="x", type=tf.float32.as_datatype_enum)
+    function.signature.output_arg.add(name="y", type=tf.float32.as_datatype_enum)
+    function.ret["y"] = "x"
+    graph.node.add(op="Placeholder", name="call0").attr["dtype"].type = tf.float32.as_datatype_enum
+    for number in range(1, calls + 1):
+        node = graph.node.add(op="PartitionedCall", name=f"call{number}", input=[f"call{number - 1}"])
+        node.attr["f"].func.name = "f"
+    return graph
+
+
+def test_calls_in_turn_are_followed_however_many() -> None:
+    graph = chain(100)
+    assert FlatGraph(graph).flatten(["call100:0"])[1] == ["call0"]
+    graph.node[1].input[0] = "call100"
+    with pytest.raises(Unsupported, match="expected calls in turn, found 'call100:0' in a circle"):
+        FlatGraph(graph).flatten(["call100:0"])
+
+
+def test_a_text_that_no_output_needs_is_no_input(tmp_path: Path) -> None:
+    with tf.Graph().as_default() as graph, tf.compat.v1.Session(graph=graph) as session:
+        x, word = tf.compat.v1.placeholder(tf.float32, [None], "x"), tf.compat.v1.placeholder(tf.string, [None], "word")
+        signature = tf.compat.v1.saved_model.predict_signature_def({"x": x, "word": word}, {"y": x * 2.0})
+        builder = tf.compat.v1.saved_model.builder.SavedModelBuilder(str(tmp_path / "unread"))
+        builder.add_meta_graph_and_variables(session, ["serve"], {"serving_default": signature})
+        builder.save()
+    assert list(read(tmp_path, "unread").inputs) == ["x"]
+
+
+def test_no_file_is_read_that_a_graph_names(tmp_path: Path) -> None:
+    (tmp_path / "number").write_text("3")
+
+    def multiply(x: tf.Tensor) -> tf.Tensor:
+        return x * tf.strings.to_number(tf.io.read_file(str(tmp_path / "number")))
+
+    _, arrays = _function_graph.of_function(multiply, [("x", (2,), "float32")], "multiply")
+    assert not [key for key in arrays if key.startswith("known")]

@@ -14,8 +14,12 @@ _V1 = tf.compat.v1
 _FLOATS = tf.TensorSpec([None, 4], tf.float32, "x")
 
 
+def _numbers(*shape: int) -> np.ndarray:
+    return (np.random.default_rng(len(shape)).standard_normal(shape) * 0.5).astype("float32")
+
+
 def _draw(*shape: int) -> tf.Tensor:
-    return tf.constant(np.random.default_rng(len(shape)).standard_normal(shape) * 0.5, tf.float32)
+    return tf.constant(_numbers(*shape))
 
 
 class Net(tf.Module):
@@ -85,6 +89,38 @@ class Listener(tf.Module):
         return self.model(tf.abs(tf.signal.rfft(sound)), training=False)
 
 
+class Twins(tf.Module):
+    """Two variables of one name, the first of them frozen."""
+
+    def __init__(self) -> None:
+        super().__init__(name="twins")
+        self.fixed = tf.Variable(_draw(4, 4), trainable=False)
+        self.trained = tf.Variable(_draw(4, 3))
+
+    @tf.function(input_signature=[_FLOATS])
+    def project(self, x: tf.Tensor) -> tf.Tensor:
+        """Through both."""
+        return x @ self.fixed @ self.trained
+
+
+@tf.custom_gradient
+def round_straight(x: tf.Tensor) -> Any:
+    """Rounding that hands gradients on."""
+    return tf.round(x), lambda upstream: upstream
+
+
+class Rounded(tf.Module):
+    """A gradient of its own."""
+
+    def __init__(self) -> None:
+        super().__init__(name="rounded")
+        self.w = tf.Variable(_draw(4, 3), name="w")
+
+    @tf.function(input_signature=[_FLOATS])
+    def __call__(self, x: tf.Tensor) -> tf.Tensor:
+        return round_straight(x @ self.w * 4.0)
+
+
 class Counter(tf.Module):
     """A call counts."""
 
@@ -137,6 +173,28 @@ def save_listener(folder: Path) -> None:
     tf.saved_model.save(listener, folder, signatures=listener.__call__)
 
 
+def save_twins(folder: Path) -> None:
+    """Names that do not tell variables apart."""
+    twins = Twins()
+    tf.saved_model.save(twins, folder, signatures=twins.project)
+
+
+def save_rounded(folder: Path) -> None:
+    """A custom gradient."""
+    rounded = Rounded()
+    tf.saved_model.save(rounded, folder, signatures=rounded.__call__)
+
+
+def save_reserved(path: Path) -> None:
+    """A signature of TensorFlow 1, whose keys may be any text."""
+    with tf.Graph().as_default() as graph, _V1.Session(graph=graph) as session:
+        x, y, z = (_V1.placeholder(tf.float32, [None, 4]) for _ in range(3))
+        signature = _V1.saved_model.predict_signature_def({"lambda": x, "_x": y, "2d": z}, {"sum": x * 0.5 + y - z * z})
+        builder = _V1.saved_model.builder.SavedModelBuilder(str(path))
+        builder.add_meta_graph_and_variables(session, ["serve"], {"serving_default": signature})
+        builder.save()
+
+
 def save_counter(folder: Path) -> None:
     """An effect."""
     tf.saved_model.save(Counter(), folder)
@@ -187,9 +245,49 @@ def save_frozen(path: Path) -> None:
     path.write_bytes(frozen.SerializeToString())
 
 
+def save_frozen_loop(path: Path) -> None:
+    """A loop of TensorFlow 1 with a TensorArray, without its variables."""
+    with tf.Graph().as_default() as graph:
+        _V1.disable_control_flow_v2()
+        x = _V1.placeholder(tf.float32, [None, 3, 4], "x")
+        w = tf.identity(tf.constant(np.ones((4, 4), "float32"), name="w"), name="w/read")
+        steps = tf.TensorArray(tf.float32, 3).unstack(tf.transpose(x, [1, 0, 2]))
+        _, h = tf.while_loop(
+            lambda i, h: i < 3,
+            lambda i, h: (i + 1, tf.tanh(tf.matmul(h, w) + steps.read(i))),
+            (0, tf.zeros_like(x[:, 0])),
+        )
+        tf.matmul(h, w, name="y")
+        _V1.enable_control_flow_v2()
+    path.write_bytes(graph.as_graph_def().SerializeToString())
+
+
+def save_frozen_labels(path: Path) -> None:
+    """A table that numbers what a network chooses, and one of what it takes."""
+    with tf.Graph().as_default() as graph:
+        x, word = _V1.placeholder(tf.float32, [None, 4], "x"), _V1.placeholder(tf.string, [None], "word")
+        w = tf.identity(tf.constant(_numbers(4, 2), name="w"), name="w/read")
+        text = tf.strings.as_string(tf.argmax(tf.matmul(x, w), 1))
+        tf.strings.to_hash_bucket_fast(text, 7, name="label")
+        start = tf.cast(tf.strings.to_hash_bucket_fast(word, 7), tf.float32)
+        tf.add(tf.matmul(x, w), start[:, None], name="y")
+    path.write_bytes(graph.as_graph_def().SerializeToString())
+
+
+def save_fused(path: Path) -> None:
+    """An operation that has no float64."""
+    with tf.Graph().as_default() as graph:
+        x = _V1.placeholder(tf.float32, [None, 2, 2, 3], "x")
+        ones, zeros = tf.ones([3]), tf.zeros([3])
+        y, *_ = _V1.nn.fused_batch_norm(x, ones, zeros, zeros, ones, is_training=False)
+        tf.nn.relu(y, name="y")
+    path.write_bytes(graph.as_graph_def().SerializeToString())
+
+
 SAVED: Mapping[str, Callable[[Path], None]] = {
     "module": save_module, "functions": save_without_signatures, "keras": save_keras, "looped": save_looped,
-    "words": save_words, "listener": save_listener,
+    "words": save_words, "listener": save_listener, "twins": save_twins,
+    "rounded": save_rounded, "reserved": save_reserved,
     "counter": save_counter, "tf1": save_tf1, "tf1_resource": save_tf1_resource,
-    "frozen.pb": save_frozen,
+    "frozen.pb": save_frozen, "fused.pb": save_fused, "loop.pb": save_frozen_loop, "labels.pb": save_frozen_labels,
 }  # fmt: skip

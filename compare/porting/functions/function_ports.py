@@ -24,7 +24,7 @@ from compare.porting.port_folders import BUILDS, PORT, TEST_FILE, original_from,
 from compare.porting.port_source import TEST
 from compare.sides.model_worker import ModelWorker
 from workloads._function_graph import Captured, Result
-from workloads._saved_graph import SavedGraph
+from workloads._saved_graph import SavedGraph, plain
 from workloads._spec import ArraySpec
 
 FILES = (MODULE, CONSTANTS, WEIGHTS_FILE, PORT, TEST_FILE, *BUILDS.values())
@@ -89,18 +89,17 @@ def write_saved(selection: SavedGraph, inputs: Sequence[str], folder: Path, work
     """
     specs_given = parse_inputs(inputs)
     function = function_source(*worker.saved_graph(selection, of_known_sizes(specs_given)))
-    specs = {name: specs_given.get(name) or _named_sizes(result) for name, result in function.inputs.items()}
+    specs = {
+        name: specs_given.get(key) or specs_given.get(plain(key)) or _named_sizes(function.inputs[name])
+        for name, key in function.keys.items()
+    }
     location = Path(os.path.relpath(Path(selection.path).resolve(), folder.resolve())).as_posix()
     build = _BUILD_SAVED.format(
         arguments=", ".join(
             [f"str(HERE / {location!r})"]
-            + [
-                f"{name}={value!r}"
-                for name in ("signature", "inputs", "outputs")
-                if (value := getattr(selection, name))
-            ]
+            + [f"{name}={value!r}" for name in ("signature", "outputs") if (value := getattr(selection, name))]
         ),
-        given=of_known_sizes(specs),
+        given=of_known_sizes({key: specs[name] for name, key in function.keys.items()}),
         carried=f"HERE / {WEIGHTS_FILE!r}" if function.values else None,
     )
     return _write(function, texts(function, specs, f"{BUILDS['tf']}:build", build), folder)

@@ -40,6 +40,7 @@ class WrittenFunction:
       weights: the variables that it takes, by their names.
       values: what they hold, where the port carries that.
       inputs: what it takes, by the names of its parameters.
+      keys: what the graph calls these, by the same names.
       remarks: on what stays in TensorFlow's input pipeline.
     """
 
@@ -52,6 +53,7 @@ class WrittenFunction:
     weights: Mapping[str, Captured]
     values: Arrays
     inputs: Mapping[str, Result]
+    keys: Mapping[str, str]
     remarks: Sequence[str] = ()
 
 
@@ -123,7 +125,7 @@ def function_source(graph: FunctionGraph, arrays: Arrays) -> WrittenFunction:
     }
     return WrittenFunction(
         name, text, module.constants, module.unwritten, module.written, module.left, weights, values, results_taken,
-        graph.remarks,
+        dict(zip(parameters, graph.inputs, strict=False)), graph.remarks,
     )  # fmt: skip
 
 
