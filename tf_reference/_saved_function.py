@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from google.protobuf.message import DecodeError
 
 from tf_reference import _graph_entries, _private, _saved_functions, _saved_gradients, _saved_model, _saved_variables
 from tf_reference._checkpoint_graph import DAMAGED
@@ -132,7 +131,9 @@ def read(selection: SavedGraph) -> SavedFunction:
                 raise Unsupported(
                     f"expected no signature of {path.name}, which has none, found {selection.signature}: drop it"
                 )
-            graph = _frozen(path)
+            graph = _saved_model.read_message(
+                path, tf.compat.v1.GraphDef, "a GraphDef", "check the path", "freeze the graph again"
+            )
             entry = _graph_entries.of_ends(graph, selection.outputs, path.stem)
             entry, graph, in_calls = _flatten(graph, entry)
             graph, variables_held = _saved_variables.of_frozen(graph)
@@ -179,19 +180,6 @@ def _as_refusal(path: Path) -> Iterator[None]:
         raise Unsupported(
             f"expected a graph and its variables in {path}, found what cannot be read "
             f"({_foreign.error_line(error)[:200]}): save the model again"
-        ) from error
-
-
-def _frozen(path: Path) -> Any:
-    """The GraphDef in a file."""
-    try:
-        return tf.compat.v1.GraphDef.FromString(_foreign.read(path, _saved_model.MOST_BYTES))
-    except Unusable as error:
-        raise Unsupported(f"expected a GraphDef at {path}, found {error}: check the path") from error
-    except (DecodeError, RecursionError, UnicodeDecodeError) as error:
-        raise Unsupported(
-            f"expected a GraphDef at {path}, found a protocol buffer that is damaged, or of something else: freeze the "
-            "graph again"
         ) from error
 
 

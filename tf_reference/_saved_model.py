@@ -19,6 +19,7 @@ FILE = "saved_model.pb"
 MOST_BYTES = (1 << 31) - 1
 """No protocol buffer is longer."""
 
+_NAME_FOLDER = f"name the folder with {FILE}"
 _SERVE = "serve"
 _OWN_SIGNATURES = ("__saved_model_init_op", "__saved_model_train_op")
 _PLUMBING = ("__inference__traced_", "__inference__creator_", "__inference__initializer_", "__inference__destroyer_",
@@ -81,14 +82,32 @@ def _read(folder: Path) -> Any:
             raise Unusable("saved_model.pbtxt, the form in text, which is not read")
         if os.path.realpath(path) != os.path.join(os.path.realpath(folder), FILE):
             raise Unusable("a link that leads elsewhere")
-        data = _foreign.read(path, MOST_BYTES)
-        return _private.protocol("saved_model_pb2", "SavedModel").FromString(data)
     except Unusable as error:
-        raise Unsupported(f"expected a SavedModel at {path}, found {error}: name the folder with {FILE}") from error
+        raise Unsupported(f"expected a SavedModel at {path}, found {error}: {_NAME_FOLDER}") from error
+    message = _private.protocol("saved_model_pb2", "SavedModel")
+    return read_message(path, message, "a SavedModel", _NAME_FOLDER, "save the model again")
+
+
+def read_message(path: Path, message: Any, name: str, if_unusable: str, if_damaged: str) -> Any:
+    """The protocol buffer in a file.
+
+    Args:
+      path: of the file.
+      message: its type.
+      name: what the file should be, for messages.
+      if_unusable: what to do if there is no such file, or it is none to be read.
+      if_damaged: what to do if it is something else.
+
+    Raises:
+      Unsupported: there is no such file, or it is something else.
+    """
+    try:
+        return message.FromString(_foreign.read(path, MOST_BYTES))
+    except Unusable as error:
+        raise Unsupported(f"expected {name} at {path}, found {error}: {if_unusable}") from error
     except (DecodeError, RecursionError, UnicodeDecodeError) as error:
         raise Unsupported(
-            f"expected a SavedModel at {path}, found a protocol buffer that is damaged, or of something else: "
-            "save the model again"
+            f"expected {name} at {path}, found a protocol buffer that is damaged, or of something else: {if_damaged}"
         ) from error
 
 

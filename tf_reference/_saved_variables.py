@@ -86,7 +86,7 @@ def read(folder: Path, meta: Any, graph: Any) -> list[Variable]:
             number = int(name.rpartition("_")[2]) + 1 if _COPY.search(name) else 1
             name = f"{_COPY.sub('', name)}_{number}"
         names_taken.add(name)
-        # Objects may share a name: whether one is trained is told by its number.
+        # Objects may share a name: its number says whether one is trained.
         is_trained = (
             _is_trained(meta, variable.number) if variable else names_trained is None or node.name in names_trained
         )

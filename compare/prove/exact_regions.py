@@ -14,7 +14,7 @@ from compare.hlo.open_constants import move_constants, open_constants
 from compare.hlo.pair import Pair
 from compare.hlo.promote import promote
 from compare.parity.holding import LARGEST_ALLOWANCE
-from compare.parity.measure import SEMANTICS_BOUND, is_float, largest, wide
+from compare.parity.measure import SEMANTICS_BOUND, distance, is_float, largest, unlike
 from compare.parity.rules import CONSTANTS_FACTOR, DOUBLE_FLOOR
 from compare.prove.open_regions import Arguments, OpenRegions, RegionGroup, RegionInputs
 from compare.prove.rounded_constants import PERTURBATIONS
@@ -51,7 +51,7 @@ def regions_hold_exactly(open_regions: OpenRegions, calls: Sequence[Arguments], 
 
 @dataclass(frozen=True)
 class _ExactGroup:
-    """Regions that run together, with their rounded constants as parameters."""
+    """Regions that run together, both pieces in float64."""
 
     group: RegionGroup
 
@@ -62,39 +62,36 @@ class _ExactGroup:
           inputs: of the call.
           floor: an error that counts nothing.
         """
-        results = Pair(*(self._run(side, inputs, seed=None) for side in (0, 1)))
+        pieces = self.group.pieces_compiled_exactly
+        results = Pair(*(pieces[side](inputs.in_float64(side)) for side in (0, 1)))
         errors = self._compare(inputs, results, floor)
         if max(errors.values(), default=0.0) <= SEMANTICS_BOUND:
             return True
-        allowance = self._measure_allowance(inputs, results)
+        allowance = self._measure_allowance(inputs)
         return all(error <= SEMANTICS_BOUND + allowance[region] for region, error in errors.items())
 
     @cached_property
-    def _programs(self) -> Pair[tuple[Executable, tuple[np.ndarray, ...]]]:
-        """Of each side, its pieces in float64 and the values of its rounded constants."""
+    def _open_programs(self) -> Pair[tuple[Executable, tuple[np.ndarray, ...]]]:
+        """Of each side, its pieces with their rounded constants as parameters, and what these are."""
         programs = self.group.artifacts.map(lambda artifact: open_constants(promote(artifact)))
         return programs.map(lambda program: (self.group.compile(program.artifact), program.values))
 
-    def _run(self, side: int, inputs: RegionInputs, seed: int | None) -> Sequence[np.ndarray]:
-        executable, constants = self._programs[side]
-        if seed is not None:
-            constants = move_constants(constants, seed)
-        return executable([*inputs.in_float64(side), *constants])
-
-    def _measure_allowance(self, inputs: RegionInputs, results: Pair[Sequence[np.ndarray]]) -> Errors:
+    def _measure_allowance(self, inputs: RegionInputs) -> Errors:
         """How far rounded constants of both sides move what each region gives."""
         allowance = dict.fromkeys(range(len(self.group.programs.regions)), 0.0)
-        for side, base in enumerate(results):
-            if not self._programs[side][1]:
+        for side, (executable, constants) in enumerate(self._open_programs):
+            if not constants:
                 continue
-            spreads = [self._measure_spread(side, inputs, base, seed) for seed in range(PERTURBATIONS)]
+            arguments = inputs.in_float64(side)
+            base = executable([*arguments, *constants])
+            samples = (executable([*arguments, *move_constants(constants, seed)]) for seed in range(PERTURBATIONS))
+            spreads = [self._measure_spread(side, base, sample) for sample in samples]
             for region in allowance:
                 allowance[region] += CONSTANTS_FACTOR * max(spread[region] for spread in spreads)
         return {region: min(most, LARGEST_ALLOWANCE) for region, most in allowance.items()}
 
-    def _measure_spread(self, side: int, inputs: RegionInputs, base: Sequence[np.ndarray], seed: int) -> Errors:
+    def _measure_spread(self, side: int, base: Sequence[np.ndarray], sample: Sequence[np.ndarray]) -> Errors:
         spreads = dict.fromkeys(range(len(self.group.programs.regions)), 0.0)
-        sample = self._run(side, inputs, seed)
         for (region, _), one, other in zip(self.group.programs.results(side), base, sample, strict=True):
             spreads[region] = max(spreads[region], _measure_error(one, other, floor=0.0))
         return spreads
@@ -115,12 +112,9 @@ class _ExactGroup:
 
 def _measure_error(expected: np.ndarray, actual: np.ndarray, floor: float) -> float:
     """The largest difference relative to the largest value; 0 within the floor, infinite where nothing is measured."""
+    if expected.shape != actual.shape:
+        return np.inf
     if not is_float(expected):
-        return 0.0 if np.array_equal(expected, actual) else np.inf
-    if expected.shape != actual.shape or not np.array_equal(np.isfinite(expected), np.isfinite(actual)):
-        return np.inf
-    is_finite = np.isfinite(expected)
-    if not np.array_equal(expected[~is_finite], actual[~is_finite], equal_nan=True):
-        return np.inf
-    gap = largest([wide(expected[is_finite]) - wide(actual[is_finite])])
-    return 0.0 if gap <= floor else gap / max(largest([expected[is_finite]]), np.finfo(np.float64).tiny)
+        return np.inf if unlike(actual, expected).any() else 0.0
+    gap = distance(actual, expected, 1.0).error
+    return 0.0 if gap <= floor else gap / max(largest([expected]), np.finfo(np.float64).tiny)

@@ -115,8 +115,9 @@ class RegionGroup:
         return self.compile(self.exact)
 
     @cached_property
-    def _port_compiled_exactly(self) -> executing.Executable:
-        return self.compile(promote.promote(self.artifacts.right))
+    def pieces_compiled_exactly(self) -> Pair[executing.Executable]:
+        """Both programs in float64."""
+        return Pair(self.compiled_exactly, self.compile(promote.promote(self.artifacts.right)))
 
     @cached_property
     def roundings(self) -> float:
@@ -162,8 +163,7 @@ class RegionGroup:
         Args:
           inputs: what the regions take in each.
         """
-        exact = Pair(self.compiled_exactly, self._port_compiled_exactly)
-        runs = (exact[side].each([one.in_float64(side) for one in inputs]) for side in (0, 1))
+        runs = (self.pieces_compiled_exactly[side].each([one.in_float64(side) for one in inputs]) for side in (0, 1))
         sizes = map(self.measure_sizes, inputs)
         calls = (ExactCall(Pair(*results), size) for *results, size in zip(*runs, sizes, strict=True))
         return find_refuted(self.regions.cut_points, self.programs, calls)

@@ -94,7 +94,7 @@ def rows(ablation: Ablation) -> list[list[Cell]]:
 
 
 def headline(ablation: Ablation) -> str:
-    """What was held against itself."""
+    """The pass of the program that was compiled, its size, and the compiler."""
     dimensions = ", ".join(f"{key} {value}" for key, value in ablation.dimensions.items())
     threads = ablation.threads or 0
     where = f" ({dimensions})" if dimensions else ""
@@ -143,7 +143,7 @@ def code(program: AblatedProgram) -> tuple[str, str]:
 
 
 def _changed_kernels(program: AblatedProgram, full: AblatedProgram) -> tuple[AblatedKernel, ...]:
-    """The kernels whose code is other than that of the full pipeline's kernel of that name, or that it has not."""
+    """The kernels that the full pipeline lacks, or for which it has other code."""
     full_kernels = {kernel.kernel: kernel for kernel in full.codes}
     return tuple(kernel for kernel in program.codes if full_kernels.get(kernel.kernel) != kernel)
 

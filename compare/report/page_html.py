@@ -31,7 +31,7 @@ def write_page(page: Page, path: Path) -> Path:
 
 @functools.cache
 def templates() -> Environment:
-    """The templates: strings are escaped, and a name that nobody gave is an error."""
+    """The templates: strings are escaped, and an unknown name is an error."""
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,

@@ -1,4 +1,4 @@
-"""What our pages state as a fact, each sentence with its source: docs/claims.toml, read and held against both.
+"""What our pages state as a fact, each sentence with its source: docs/claims.toml, which tests compare with both.
 
 A table of the file is a page, and each of its entries has the `sentence`, word for word, and one source:
 
