@@ -88,6 +88,14 @@ class Session:
         """The process that computes without end, once it does."""
         return int((self.folder / "endless").read_text())
 
+    def kill(self, program: subprocess.Popen[str]) -> None:
+        """Kill a program and wait for its workers: the last of them to end removes what another still wrote."""
+        tasks = Path(f"/proc/{program.pid}/task").iterdir()
+        workers = [int(each) for task in tasks for each in (task / "children").read_text().split()]
+        assert len(workers) > 1
+        program.kill()
+        assert all(map(gone, workers))
+
     def close(self) -> None:
         for program in self._programs:
             with program:
@@ -175,10 +183,9 @@ def test_a_command_that_waits_for_a_worker_ends_in_one_line(session: Session, co
 
 def test_a_worker_in_an_endless_native_call_ends_with_a_coordinator_that_was_killed(session: Session) -> None:
     program = session.run("endless.py")
-    worker = session.endless()
+    session.endless()
     assert any(session.temporary.iterdir())
-    program.kill()
-    assert gone(worker)
+    session.kill(program)
     assert list(session.temporary.iterdir()) == []
 
 
@@ -200,10 +207,9 @@ def test_a_worker_whose_native_code_holds_python_s_lock_ends_too(session: Sessio
         functions.write(LOCKED)
     (session.folder / "locked.py").write_text(PORT.format("locked", "doubles"))
     program = session.run("locked.py")
-    worker = session.endless()
+    session.endless()
     assert any(session.temporary.iterdir())
-    program.kill()
-    assert gone(worker)
+    session.kill(program)
     assert list(session.temporary.iterdir()) == []
 
 
