@@ -100,7 +100,7 @@ def rows(departure: Departure, result: locating.Located) -> Iterator[tuple[str, 
     yield "cause", Text.assemble((departure.cause, "bold"), f": {departure.remedy}")
     if departure.gotchas:
         yield "see", Text(f"jaxport lookup gotchas {departure.gotchas}")
-    yield "proof", Text(proof(departure, len(result.departures)))
+    yield "proof", Text(locating.describe_proof(departure, len(result.departures)))
 
 
 def _place(place: OperationPlace, texts: Mapping[str, str]) -> Text:
@@ -109,17 +109,6 @@ def _place(place: OperationPlace, texts: Mapping[str, str]) -> Text:
     where = f"{file_shown}:{line}" if place.source else f"{place.name}, no source line"
     inside = f"  in {place.scope}" if place.scope else ""
     return Text.assemble((where, "bold"), f"  {texts.get(place.source, '')}".rstrip(), (inside, "dim"))
-
-
-def proof(departure: Departure, departures: int) -> str:
-    """Why an operation is to blame, where so many are."""
-    if departure.by_change:
-        return "with what the cause says changed, every result agrees"
-    if departure.confirmed and departures > 1:
-        return f"given TensorFlow's values at these {departures} operations, every result agrees"
-    if departure.confirmed:
-        return "given TensorFlow's value here, every result agrees"
-    return "none: no single value makes the results agree; check the line and its consumers"
 
 
 def _afterwards(result: locating.Located) -> Iterator[str]:

@@ -188,6 +188,17 @@ def _line(departure: Departure) -> str:
     return place.source if place else ""
 
 
+def describe_proof(departure: Departure, departures: int) -> str:
+    """Why an operation is to blame, where so many are."""
+    if departure.by_change:
+        return "with what the cause says changed, every result agrees"
+    if departure.confirmed and departures > 1:
+        return f"given TensorFlow's values at these {departures} operations, every result agrees"
+    if departure.confirmed:
+        return "given TensorFlow's value here, every result agrees"
+    return "none: no single value makes the results agree; check the line and its consumers"
+
+
 def text(source: str) -> str:
     """The text at "file:line"; "" if the file cannot be read. Python knows the cells of a notebook as files."""
     file, _, line = source.rpartition(":")

@@ -62,6 +62,8 @@ class ParitySection:
     gates: Sequence[verdicts.GateRow]
     facts: Sequence[tuple[str, str]]
     """Where the float64 reference of each pass comes from, and which modes the port equals bit for bit."""
+    places: Sequence[str]
+    """Where the pass that fails departs from TensorFlow's."""
     deviations: Sequence[DeviationRow]
     findings: Sequence[str]
     sizes: Sequence[SizeRow]
@@ -173,6 +175,7 @@ def _parity(workload: Workload) -> ParitySection:
     return ParitySection(
         gates=verdicts.gates(workload),
         facts=_parity_facts(parity),
+        places=verdicts.places(workload),
         deviations=_deviations(parity),
         findings=[finding.message for finding in parity.findings],
         sizes=[

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from compare.record.base import Number
 from compare.record.envelope import Environment, Record
-from compare.record.parity_part import Comparison, Gate, Parity
+from compare.record.parity_part import Comparison, Gate, Parity, Place
 from compare.record.timing_part import Timing
 from compare.record.vocabulary import FAIL, NOT_APPLICABLE, NOT_JUDGED, PASS
 from compare.record.workload_part import Workload
@@ -204,6 +204,18 @@ def disagreements(workload: Workload) -> tuple[str, ...]:
     for finding in workload.parity.findings if workload.parity else ():
         first.setdefault((finding.pass_, finding.leaf), finding.message)
     return tuple(first.values())
+
+
+def places(workload: Workload) -> tuple[str, ...]:
+    """Where the pass that fails departs from TensorFlow's, one sentence an operation."""
+    return tuple(map(_describe_place, workload.parity.places)) if workload.parity else ()
+
+
+def _describe_place(place: Place) -> str:
+    lines = [line for line in (place.jax_line, place.tf_line and f"TensorFlow's {place.tf_line}") if line]
+    at = f" at {', '.join(lines)}" if lines else ", without a source line"
+    causes = [f"{place.cause}: {place.remedy}" if place.remedy else place.cause] if place.cause else []
+    return f"{place.pass_}, {place.operation}{at}: {'; '.join([place.difference, *causes])} (proof: {place.proof})"
 
 
 def why_missing(workload: Workload) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -43,10 +43,11 @@ from compare.record.parity_part import Parity
 from compare.record.target_part import Target
 from compare.record.vocabulary import FAIL, PASS
 from compare.record.workload_part import Failure, Workload
-from compare.run import record_parts
+from compare.run import first_failure, record_parts
 from compare.run.kept_judgements import Judgement, Judgements
 from compare.sides._side import SIDES, BadTarget
 from compare.sides.pool import Pool
+from compare.sides.remembering import RememberingPool
 from compare.sides.workers import failure_of
 from workloads._declared import AnyWorkload
 from workloads._framework import UNROLLED
@@ -102,13 +103,21 @@ def run(
     _check_sizes(request)
     with tempfile.TemporaryDirectory(prefix="jaxport-") as folder:
         scratch = Path(folder)
-        with nullcontext(pool) if pool else Pool(request.sources_with_peers(), scratch, request.timeout_s) as judging:
+        with nullcontext(pool) if pool else _start_pool(request, scratch) as judging:
             all_judged = _judge_all(request, judging, scratch, reporter, judgements)
         environment = record_parts.environment(all_judged.sides)
         if not all_judged.to_time or not request.plans:
             record = record_parts.envelope(environment, all_judged.parts, request.size, {}, {}, {})
             return RunResult(record, all_judged.views, all_judged.interrupted)
         return _time(request, all_judged, environment, scratch, reporter)
+
+
+def _start_pool(request: Request, scratch: Path) -> Pool:
+    """Workers for a run. Where passes are judged one by one, what was asked of an earlier one is not computed again."""
+    sources = request.sources_with_peers()
+    if request.fail_fast:
+        return RememberingPool(sources, scratch, request.timeout_s, SIDES)
+    return Pool(sources, scratch, request.timeout_s)
 
 
 def _time(
@@ -161,16 +170,24 @@ def _judge_all(request: Request, pool: Pool, scratch: Path, reporter: Reporter, 
             # Asked while the workers live: interrupted, the record tells of them all the same.
             pool.environments()
             judgements[workload.name] = workload_judged
+            if request.fail_fast and record_parts.verdict_of(workload_judged.part) != PASS:
+                stopped = _without_times(judgements, request, "stopped at the first failure")
+                return _AllJudged(stopped, pool.environments())
     except KeyboardInterrupt:
         if len(refusals) == len(judgements):
             raise  # nothing was judged
-        parts = {name: store.part for name, store in judgements.items()}
-        interrupted_parts = record_parts.with_interruption(parts, [workload.name for workload in request.workloads])
-        parts_only = {name: Judgement(interrupted_parts[name], store.view) for name, store in judgements.items()}
-        return _AllJudged(parts_only, pool.environments(), interrupted=True)
+        stopped = _without_times(judgements, request, record_parts.INTERRUPTED)
+        return _AllJudged(stopped, pool.environments(), interrupted=True)
     if refusals and len(refusals) == len(request.workloads):
         raise refusals[0]
     return _AllJudged(judgements, pool.environments())
+
+
+def _without_times(judgements: Mapping[str, Judgement], request: Request, reason: str) -> dict[str, Judgement]:
+    """What was judged of a run that ended before all was: it says what is missing, and is not timed."""
+    names = [workload.name for workload in request.workloads]
+    parts = record_parts.with_missing({name: one.part for name, one in judgements.items()}, names, reason)
+    return {name: Judgement(parts[name], judgement.view) for name, judgement in judgements.items()}
 
 
 def _failure(error: Exception) -> Failure:
@@ -219,6 +236,8 @@ def _judge_one(
     request: Request,
 ) -> Judgement:
     """Nothing may be timed where parity fails."""
+    if request.fail_fast and (first := first_failure.find_first_failure(pool, small, request, reporter)):
+        return _stop(large, small.size, first.deliveries, first.parity, first.failures, reporter)
     failures: list[Failure] = []
 
     def collect(name: str, instance: Prepared) -> Collected:
@@ -245,6 +264,9 @@ def _judge_one(
 
     parity = judging.parity_of(pool, small, deliveries, doubles, failures)
     parity = stability_gate.with_stability(pool, parity, small, deliveries, doubles, failures, reporter)
+    if request.fail_fast and parity.verdict == FAIL:
+        located = first_failure.locate_failure(parity, deliveries, small, reporter)
+        return _stop(large, small.size, deliveries, located, failures, reporter)
     parity = other_sizes.with_others(pool, parity, small, doubles, scratch, reporter)
     lacking = failures or any(evidence.failures for evidence in deliveries.values())
     reporter.result(f"{small.workload.name}: parity {_outcome(parity, bool(lacking))}")
@@ -267,6 +289,20 @@ def _judge_one(
         part = replace(part, peers=results)
         to_time = peers.join(to_time, results, deliveries["tf"].main_pass)
     return Judgement(part, view, to_time)
+
+
+def _stop(
+    instance: Prepared,
+    parity_size: str,
+    deliveries: Mapping[str, Collected],
+    parity: Parity,
+    failures: Sequence[Failure],
+    reporter: Reporter,
+) -> Judgement:
+    """The judgement of a port whose first failure was found."""
+    reporter.result(f"{instance.workload.name}: parity fails")
+    no_cells = record_parts.empty_cells("--fail-fast stops at the first failure")
+    return Judgement(record_parts.workload(instance, parity_size, deliveries, parity, no_cells, None, failures))
 
 
 def _outcome(parity: Parity, lacking: bool) -> str:

@@ -1,0 +1,138 @@
+"""Judges passes one after the other, the cheapest first, and says where the first that fails departs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from compare.hlo.bindings import UnreadableProgram
+from compare.hlo.locate import Departure, OperationPlace
+from compare.inputs.at_size import Prepared
+from compare.inputs.request import Request
+from compare.progress import Reporter
+from compare.prove import both_sides, judging, refused_cases, stability_gate
+from compare.prove.collect import FLOAT32, Collected
+from compare.prove.locating import describe_proof, locate_programs
+from compare.record.parity_part import Gate, Parity, Place
+from compare.record.vocabulary import FAIL, NOT_APPLICABLE, NOT_JUDGED, PASS_WORDS
+from compare.record.workload_part import Failure
+from compare.sides._side import SIDES
+from compare.sides.pool import Pool
+from workloads._framework import FORWARD, GRADIENTS, PASSES, STEP
+
+_STAGES = ((FORWARD,), (FORWARD, GRADIENTS))
+"""Passes that are judged before all are. What was asked in one is remembered in the next."""
+
+_PASS_OF_GATE = {
+    "structure": FORWARD, "semantics": FORWARD, "rounding": FORWARD, "gradients": GRADIENTS, "training": STEP
+}  # fmt: skip
+"""The last gate names the places that break itself."""
+
+
+@dataclass(frozen=True)
+class FirstFailure:
+    """A pass that fails, while those before it hold.
+
+    Attributes:
+      parity: the verdict; the gates of later passes are not judged.
+      deliveries: what each side delivered, by side.
+      failures: results that are missing.
+    """
+
+    parity: Parity
+    deliveries: Mapping[str, Collected]
+    failures: Sequence[Failure]
+
+
+def find_first_failure(pool: Pool, instance: Prepared, request: Request, reporter: Reporter) -> FirstFailure | None:
+    """Judge the forward pass, then gradients too; None where both hold, or are not judged.
+
+    Args:
+      pool: has the sides, which remember what they answered.
+      instance: the workload, and the arrays that it is judged on.
+      request: of the run.
+      reporter: shows every step.
+
+    Raises:
+      BadTarget: the function or file that was named for a side does not exist.
+    """
+    for passes in _STAGES:
+        failures: list[Failure] = []
+
+        def collect(name: str, instance: Prepared, passes: Sequence[str] = passes) -> Collected:
+            return both_sides.evidence_of(pool, name, instance, reporter, request.modes, passes)
+
+        deliveries, accepted, _ = refused_cases.collect_accepted(instance, collect, failures)
+        both_sides.check_structure(deliveries, accepted)
+        doubles = both_sides.doubles_of(pool, deliveries, accepted, failures)
+        parity = judging.parity_of(pool, accepted, deliveries, doubles, failures)
+        if parity.verdict == FAIL:
+            parity = stability_gate.with_stability(pool, parity, accepted, deliveries, doubles, failures, reporter)
+            located = locate_failure(_explain_gap(parity, passes), deliveries, accepted, reporter)
+            return FirstFailure(located, deliveries, failures)
+        reporter.result(f"{instance.workload.name}: {PASS_WORDS[passes[-1]]}: no gate fails")
+    return None
+
+
+def locate_failure(
+    parity: Parity, deliveries: Mapping[str, Collected], instance: Prepared, reporter: Reporter
+) -> Parity:
+    """The parity with the operations to blame in the first pass that fails.
+
+    Args:
+      parity: of which a gate fails.
+      deliveries: what each side delivered, by side.
+      instance: the workload, and the arrays that it is judged on.
+      reporter: shows the step.
+    """
+    passes = {_PASS_OF_GATE.get(name) for name, gate in parity.gates.items() if gate.verdict == FAIL}
+    pass_ = next((pass_ for pass_ in PASSES if pass_ in passes), None)
+    if pass_ is None:
+        return parity
+    reporter.step(f"locating what differs in the {PASS_WORDS[pass_]}")
+    return replace(parity, places=_locate(pass_, deliveries, instance))
+
+
+def _explain_gap(parity: Parity, passes: Sequence[str]) -> Parity:
+    """Say why gates of other passes are not judged: whether they apply was not asked either, but for a training step."""
+    gap = Gate(NOT_JUDGED, reason=f"--fail-fast stops where the {PASS_WORDS[passes[-1]]} fails")
+    gates = {name: gap if _is_unasked(name, gate, passes) else gate for name, gate in parity.gates.items()}
+    return replace(parity, gates=gates)
+
+
+def _is_unasked(name: str, gate: Gate, passes: Sequence[str]) -> bool:
+    pass_ = _PASS_OF_GATE.get(name)
+    return pass_ not in (None, *passes) and not (pass_ == STEP and gate.verdict == NOT_APPLICABLE)
+
+
+def _locate(pass_: str, deliveries: Mapping[str, Collected], instance: Prepared) -> tuple[Place, ...]:
+    """The operations to blame; none where a side has no program, or XLA does not take one."""
+    programs = [deliveries[side].programs.get((pass_, FLOAT32)) for side in SIDES if side in deliveries]
+    original, port = programs if len(programs) == len(SIDES) else (None, None)
+    if original is None or port is None:
+        return ()
+    try:
+        departures = locate_programs(original, port, instance).departures
+    except UnreadableProgram:
+        # The verdict stands without a place: `jaxport locate` says why there is none.
+        return ()
+    return tuple(_describe(pass_, departure, len(departures)) for departure in departures)
+
+
+def _describe(pass_: str, departure: Departure, count: int) -> Place:
+    return Place(
+        pass_=pass_,
+        operation=f"{departure.kind} {departure.op}",
+        tf_line=_line(departure.left),
+        jax_line=_line(departure.right),
+        difference=departure.difference,
+        cause=departure.cause,
+        remedy=departure.remedy,
+        proof=describe_proof(departure, count),
+    )
+
+
+def _line(place: OperationPlace | None) -> str:
+    return place.source if place else ""
