@@ -96,7 +96,7 @@ def locate_failure(
 
 
 def _explain_gap(parity: Parity, passes: Sequence[str]) -> Parity:
-    """Say why gates of other passes are not judged: whether they apply was not asked either, but for a training step."""
+    """Say why gates of other passes are not judged: whether they apply was not asked, but for a training step."""
     gap = Gate(NOT_JUDGED, reason=f"--fail-fast stops where the {PASS_WORDS[passes[-1]]} fails")
     gates = {name: gap if _is_unasked(name, gate, passes) else gate for name, gate in parity.gates.items()}
     return replace(parity, gates=gates)
