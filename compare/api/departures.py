@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 
 from rich.console import Console
@@ -13,6 +12,7 @@ from rich.text import Text
 from compare.hlo.locate import Departure, OperationPlace
 from compare.prove import locating
 from compare.record.vocabulary import FAIL, NOT_JUDGED, PASS
+from compare.report.showable import relative_place
 from workloads._framework import has_no_gradient
 
 
@@ -104,9 +104,7 @@ def rows(departure: Departure, result: locating.Located) -> Iterator[tuple[str, 
 
 
 def _place(place: OperationPlace, texts: Mapping[str, str]) -> Text:
-    file, _, line = place.source.rpartition(":")
-    file_shown = os.path.relpath(file) if file.startswith(os.getcwd() + os.sep) else file
-    where = f"{file_shown}:{line}" if place.source else f"{place.name}, no source line"
+    where = relative_place(place.source) if place.source else f"{place.name}, no source line"
     inside = f"  in {place.scope}" if place.scope else ""
     return Text.assemble((where, "bold"), f"  {texts.get(place.source, '')}".rstrip(), (inside, "dim"))
 

@@ -12,7 +12,7 @@ from compare.record.timing_part import Timing
 from compare.record.vocabulary import FAIL, NOT_APPLICABLE, NOT_JUDGED, PASS
 from compare.record.workload_part import Workload
 from compare.report import numbers
-from compare.report.showable import present
+from compare.report.showable import present, relative_place
 from workloads._spec import GATES
 
 INCOMPLETE = "incomplete"
@@ -212,10 +212,11 @@ def places(workload: Workload) -> tuple[str, ...]:
 
 
 def _describe_place(place: Place) -> str:
-    lines = [line for line in (place.jax_line, place.tf_line and f"TensorFlow's {place.tf_line}") if line]
-    at = f" at {', '.join(lines)}" if lines else ", without a source line"
+    original = relative_place(place.tf_line)
+    lines = [relative_place(place.jax_line), original and f"TensorFlow's {original}"]
+    where = f" at {', '.join(filter(None, lines))}" if any(lines) else ", without a source line"
     causes = [f"{place.cause}: {place.remedy}" if place.remedy else place.cause] if place.cause else []
-    return f"{place.pass_}, {place.operation}{at}: {'; '.join([place.difference, *causes])} (proof: {place.proof})"
+    return f"{place.pass_}, {place.operation}{where}: {'; '.join([place.difference, *causes])} (proof: {place.proof})"
 
 
 def why_missing(workload: Workload) -> str:

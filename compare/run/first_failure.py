@@ -64,14 +64,14 @@ def find_first_failure(pool: Pool, instance: Prepared, request: Request, reporte
         def collect(name: str, instance: Prepared, passes: Sequence[str] = passes) -> Collected:
             return both_sides.evidence_of(pool, name, instance, reporter, request.modes, passes)
 
-        deliveries, accepted, _ = refused_cases.collect_accepted(instance, collect, failures)
-        both_sides.check_structure(deliveries, accepted)
-        doubles = both_sides.doubles_of(pool, deliveries, accepted, failures)
-        parity = judging.parity_of(pool, accepted, deliveries, doubles, failures)
+        deliveries, judgeable, _ = refused_cases.collect_accepted(instance, collect, failures)
+        both_sides.check_structure(deliveries, judgeable)
+        doubles = both_sides.doubles_of(pool, deliveries, judgeable, failures)
+        parity = judging.parity_of(pool, judgeable, deliveries, doubles, failures)
         if parity.verdict == FAIL:
-            parity = stability_gate.with_stability(pool, parity, accepted, deliveries, doubles, failures, reporter)
-            located = locate_failure(_explain_gap(parity, passes), deliveries, accepted, reporter)
-            return FirstFailure(located, deliveries, failures)
+            parity = stability_gate.with_stability(pool, parity, judgeable, deliveries, doubles, failures, reporter)
+            parity = locate_failure(_explain_gap(parity, passes), deliveries, judgeable, reporter)
+            return FirstFailure(parity, deliveries, failures)
         reporter.result(f"{instance.workload.name}: {PASS_WORDS[passes[-1]]}: no gate fails")
     return None
 
@@ -92,7 +92,13 @@ def locate_failure(
     if pass_ is None:
         return parity
     reporter.step(f"locating what differs in the {PASS_WORDS[pass_]}")
-    return replace(parity, places=_locate(pass_, deliveries, instance))
+    return replace(parity, places=_locate(pass_, _find_case(parity, pass_), deliveries, instance))
+
+
+def _find_case(parity: Parity, pass_: str) -> str:
+    """The first case that a pass fails in; empty where none has its own comparison."""
+    comparisons = (comparison for gate in parity.gates.values() for comparison in gate.comparisons)
+    return next((one.case for one in comparisons if one.verdict == FAIL and one.pass_ == pass_), "")
 
 
 def _explain_gap(parity: Parity, passes: Sequence[str]) -> Parity:
@@ -107,14 +113,14 @@ def _is_unasked(name: str, gate: Gate, passes: Sequence[str]) -> bool:
     return pass_ not in (None, *passes) and not (pass_ == STEP and gate.verdict == NOT_APPLICABLE)
 
 
-def _locate(pass_: str, deliveries: Mapping[str, Collected], instance: Prepared) -> tuple[Place, ...]:
+def _locate(pass_: str, case: str, deliveries: Mapping[str, Collected], instance: Prepared) -> tuple[Place, ...]:
     """The operations to blame; none where a side has no program, or XLA does not take one."""
     programs = [deliveries[side].programs.get((pass_, FLOAT32)) for side in SIDES if side in deliveries]
     original, port = programs if len(programs) == len(SIDES) else (None, None)
     if original is None or port is None:
         return ()
     try:
-        departures = locate_programs(original, port, instance).departures
+        departures = locate_programs(original, port, instance, case).departures
     except UnreadableProgram:
         # The verdict stands without a place: `jaxport locate` says why there is none.
         return ()

@@ -171,13 +171,13 @@ def _judge_all(request: Request, pool: Pool, scratch: Path, reporter: Reporter, 
             pool.environments()
             judgements[workload.name] = workload_judged
             if request.fail_fast and record_parts.verdict_of(workload_judged.part) != PASS:
-                stopped = _without_times(judgements, request, "stopped at the first failure")
-                return _AllJudged(stopped, pool.environments())
+                judgements_only = _without_times(judgements, request, "stopped at the first failure")
+                return _AllJudged(judgements_only, pool.environments())
     except KeyboardInterrupt:
         if len(refusals) == len(judgements):
             raise  # nothing was judged
-        stopped = _without_times(judgements, request, record_parts.INTERRUPTED)
-        return _AllJudged(stopped, pool.environments(), interrupted=True)
+        judgements_only = _without_times(judgements, request, record_parts.INTERRUPTED)
+        return _AllJudged(judgements_only, pool.environments(), interrupted=True)
     if refusals and len(refusals) == len(request.workloads):
         raise refusals[0]
     return _AllJudged(judgements, pool.environments())
@@ -265,8 +265,8 @@ def _judge_one(
     parity = judging.parity_of(pool, small, deliveries, doubles, failures)
     parity = stability_gate.with_stability(pool, parity, small, deliveries, doubles, failures, reporter)
     if request.fail_fast and parity.verdict == FAIL:
-        located = first_failure.locate_failure(parity, deliveries, small, reporter)
-        return _stop(large, small.size, deliveries, located, failures, reporter)
+        parity = first_failure.locate_failure(parity, deliveries, small, reporter)
+        return _stop(large, small.size, deliveries, parity, failures, reporter)
     parity = other_sizes.with_others(pool, parity, small, doubles, scratch, reporter)
     lacking = failures or any(evidence.failures for evidence in deliveries.values())
     reporter.result(f"{small.workload.name}: parity {_outcome(parity, bool(lacking))}")
