@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
@@ -12,13 +11,13 @@ from compare.hlo.locate import Departure, OperationPlace
 from compare.inputs.at_size import Prepared
 from compare.inputs.request import Request
 from compare.progress import Reporter
-from compare.prove import both_sides, judging, refused_cases, stability_gate
-from compare.prove.collect import FLOAT32, Collected
+from compare.prove.both_sides import BothSides
+from compare.prove.judging import judge_gates
 from compare.prove.locating import describe_proof, locate_programs
+from compare.prove.refused_cases import collect_accepted
+from compare.prove.stability_gate import with_stability
 from compare.record.parity_part import Gate, Parity, Place
 from compare.record.vocabulary import FAIL, NOT_APPLICABLE, NOT_JUDGED, PASS_WORDS
-from compare.record.workload_part import Failure
-from compare.sides._side import SIDES
 from compare.sides.pool import Pool
 from workloads._framework import FORWARD, GRADIENTS, PASSES, STEP
 
@@ -31,22 +30,9 @@ _PASS_OF_GATE = {
 """The last gate names the places that break itself."""
 
 
-@dataclass(frozen=True)
-class FirstFailure:
-    """A pass that fails, while those before it hold.
-
-    Attributes:
-      parity: the verdict; the gates of later passes are not judged.
-      deliveries: what each side delivered, by side.
-      failures: results that are missing.
-    """
-
-    parity: Parity
-    deliveries: Mapping[str, Collected]
-    failures: Sequence[Failure]
-
-
-def find_first_failure(pool: Pool, instance: Prepared, request: Request, reporter: Reporter) -> FirstFailure | None:
+def find_first_failure(
+    pool: Pool, instance: Prepared, request: Request, reporter: Reporter
+) -> tuple[BothSides, Parity] | None:
     """Judge the forward pass, then gradients too; None where both hold, or are not judged.
 
     Args:
@@ -55,44 +41,37 @@ def find_first_failure(pool: Pool, instance: Prepared, request: Request, reporte
       request: of the run.
       reporter: shows every step.
 
+    Returns:
+      What both sides delivered, and the verdict: gates of later passes are not judged.
+
     Raises:
       BadTarget: the function or file that was named for a side does not exist.
+      RequestError: both sides return other nests.
     """
     for passes in _STAGES:
-        failures: list[Failure] = []
-
-        def collect(name: str, instance: Prepared, passes: Sequence[str] = passes) -> Collected:
-            return both_sides.evidence_of(pool, name, instance, reporter, request.modes, passes)
-
-        deliveries, judgeable, _ = refused_cases.collect_accepted(instance, collect, failures)
-        both_sides.check_structure(deliveries, judgeable)
-        doubles = both_sides.doubles_of(pool, deliveries, judgeable, failures)
-        parity = judging.parity_of(pool, judgeable, deliveries, doubles, failures)
+        sides, _ = collect_accepted(pool, instance, reporter, request.modes, passes)
+        sides.check_structure()
+        sides = sides.with_doubles()
+        parity = judge_gates(sides)
         if parity.verdict == FAIL:
-            parity = stability_gate.with_stability(pool, parity, judgeable, deliveries, doubles, failures, reporter)
-            parity = locate_failure(_explain_gap(parity, passes), deliveries, judgeable, reporter)
-            return FirstFailure(parity, deliveries, failures)
+            return sides, locate_failure(sides, _explain_gap(with_stability(sides, parity), passes))
         reporter.result(f"{instance.workload.name}: {PASS_WORDS[passes[-1]]}: no gate fails")
     return None
 
 
-def locate_failure(
-    parity: Parity, deliveries: Mapping[str, Collected], instance: Prepared, reporter: Reporter
-) -> Parity:
+def locate_failure(sides: BothSides, parity: Parity) -> Parity:
     """The parity with the operations to blame in the first pass that fails.
 
     Args:
+      sides: one workload, with what both sides delivered of it.
       parity: of which a gate fails.
-      deliveries: what each side delivered, by side.
-      instance: the workload, and the arrays that it is judged on.
-      reporter: shows the step.
     """
     passes = {_PASS_OF_GATE.get(name) for name, gate in parity.gates.items() if gate.verdict == FAIL}
     pass_ = next((pass_ for pass_ in PASSES if pass_ in passes), None)
     if pass_ is None:
         return parity
-    reporter.step(f"locating what differs in the {PASS_WORDS[pass_]}")
-    return replace(parity, places=_locate(pass_, _find_case(parity, pass_), deliveries, instance))
+    sides.reporter.step(f"locating what differs in the {PASS_WORDS[pass_]}")
+    return replace(parity, places=_locate(sides, pass_, _find_case(parity, pass_)))
 
 
 def _find_case(parity: Parity, pass_: str) -> str:
@@ -113,14 +92,13 @@ def _is_unasked(name: str, gate: Gate, passes: Sequence[str]) -> bool:
     return pass_ not in (None, *passes) and not (pass_ == STEP and gate.verdict == NOT_APPLICABLE)
 
 
-def _locate(pass_: str, case: str, deliveries: Mapping[str, Collected], instance: Prepared) -> tuple[Place, ...]:
+def _locate(sides: BothSides, pass_: str, case: str) -> tuple[Place, ...]:
     """The operations to blame; none where a side has no program, or XLA does not take one."""
-    programs = [deliveries[side].programs.get((pass_, FLOAT32)) for side in SIDES if side in deliveries]
-    original, port = programs if len(programs) == len(SIDES) else (None, None)
-    if original is None or port is None:
+    programs = sides.programs(pass_)
+    if programs is None:
         return ()
     try:
-        departures = locate_programs(original, port, instance, case).departures
+        departures = locate_programs(programs.left, programs.right, sides.instance, case).departures
     except UnreadableProgram:
         # The verdict stands without a place: `jaxport locate` says why there is none.
         return ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -22,28 +22,22 @@ from compare.inputs.request import Request
 from compare.inputs.sizes import choose_size
 from compare.measure import measurements, peers, timed_sets
 from compare.progress import Reporter
-from compare.prove import (
-    both_sides,
-    cells,
-    index_ranges,
-    judging,
-    on_targets,
-    other_sizes,
-    program_alignment,
-    program_pairs,
-    refused_cases,
-    stability_gate,
-    unrolling,
-)
+from compare.prove import cells, index_ranges, on_targets, program_alignment, program_pairs, unrolling
+from compare.prove.both_sides import BothSides, ask_both
 from compare.prove.collect import Collected, steps_of
 from compare.prove.collect_program import collect_program
+from compare.prove.judging import judge_gates
+from compare.prove.other_sizes import with_others
 from compare.prove.program_alignment import Examined, Scope
+from compare.prove.refused_cases import collect_accepted
+from compare.prove.stability_gate import with_stability
 from compare.record.envelope import Environment, Record
 from compare.record.parity_part import Parity
 from compare.record.target_part import Target
 from compare.record.vocabulary import FAIL, PASS
 from compare.record.workload_part import Failure, Workload
-from compare.run import first_failure, record_parts
+from compare.run import record_parts
+from compare.run.first_failure import find_first_failure, locate_failure
 from compare.run.kept_judgements import Judgement, Judgements
 from compare.sides._side import SIDES, BadTarget
 from compare.sides.pool import Pool
@@ -236,23 +230,17 @@ def _judge_one(
     request: Request,
 ) -> Judgement:
     """Nothing may be timed where parity fails."""
-    if request.fail_fast and (first := first_failure.find_first_failure(pool, small, request, reporter)):
-        return _stop(large, small.size, first.deliveries, first.parity, first.failures, reporter)
-    failures: list[Failure] = []
-
-    def collect(name: str, instance: Prepared) -> Collected:
-        return both_sides.evidence_of(pool, name, instance, reporter, request.modes)
-
-    deliveries, judgeable, tables = refused_cases.collect_accepted(small, collect, failures)
+    if request.fail_fast and (first := find_first_failure(pool, small, request, reporter)):
+        return _stop(large, small.size, *first)
+    sides, tables = collect_accepted(pool, small, reporter, request.modes)
     if large is small:
-        large = judgeable
+        large = sides.instance
     elif tables:
         large = index_ranges.draw_within(large, tables)
-    small = judgeable
-    both_sides.check_structure(deliveries, small)
-    doubles_drawn = both_sides.doubles_of(pool, deliveries, small, failures)
-    doubles = both_sides.with_more_cases(pool, deliveries, doubles_drawn, small, failures)
-    doubles = both_sides.with_late_steps(doubles, small, failures)
+    small = sides.instance
+    sides.check_structure()
+    sides = sides.with_doubles().with_more_cases().with_late_steps()
+    deliveries, failures = sides.deliveries, sides.failures
 
     def collect_main(name: str) -> Collected:
         if not deliveries[name].lost:
@@ -262,18 +250,16 @@ def _judge_one(
             deliveries[name].failures += unrolling.check(pool.get(name), large, deliveries[name], reporter)
         return deliveries[name]
 
-    parity = judging.parity_of(pool, small, deliveries, doubles, failures)
-    parity = stability_gate.with_stability(pool, parity, small, deliveries, doubles, failures, reporter)
+    parity = with_stability(sides, judge_gates(sides))
     if request.fail_fast and parity.verdict == FAIL:
-        parity = first_failure.locate_failure(parity, deliveries, small, reporter)
-        return _stop(large, small.size, deliveries, parity, failures, reporter)
-    parity = other_sizes.with_others(pool, parity, small, doubles, scratch, reporter)
+        return _stop(large, small.size, sides, locate_failure(sides, parity))
+    parity = with_others(sides, parity, scratch)
     lacking = failures or any(evidence.failures for evidence in deliveries.values())
     reporter.result(f"{small.workload.name}: parity {_outcome(parity, bool(lacking))}")
     if request.parity_only:
         no_cells = record_parts.empty_cells("parity alone was asked for")
         return Judgement(record_parts.workload(large, small.size, deliveries, parity, no_cells, None, failures))
-    deliveries = both_sides.both(failures, collect_main, names=list(deliveries))
+    deliveries = ask_both(failures, collect_main, names=list(deliveries))
     table = _cells(pool, deliveries, large, failures)
     examination = _examine(pool, large, deliveries, table, failures, reporter) if request.alignment else None
     part = record_parts.workload(large, small.size, deliveries, parity, table.described, examination, failures)
@@ -285,24 +271,19 @@ def _judge_one(
     to_time = timed_sets.prepare_timing(large, deliveries, part)
     if request.extras.peers:
         reporter.step("peers")
-        results = peers.judge(pool, small, deliveries, doubles)
+        results = peers.judge(pool, small, deliveries, sides.doubles)
         part = replace(part, peers=results)
         to_time = peers.join(to_time, results, deliveries["tf"].main_pass)
     return Judgement(part, view, to_time)
 
 
-def _stop(
-    instance: Prepared,
-    parity_size: str,
-    deliveries: Mapping[str, Collected],
-    parity: Parity,
-    failures: Sequence[Failure],
-    reporter: Reporter,
-) -> Judgement:
+def _stop(instance: Prepared, parity_size: str, sides: BothSides, parity: Parity) -> Judgement:
     """The judgement of a port whose first failure was found."""
-    reporter.result(f"{instance.workload.name}: parity fails")
+    sides.reporter.result(f"{instance.workload.name}: parity fails")
     no_cells = record_parts.empty_cells("--fail-fast stops at the first failure")
-    return Judgement(record_parts.workload(instance, parity_size, deliveries, parity, no_cells, None, failures))
+    return Judgement(
+        record_parts.workload(instance, parity_size, sides.deliveries, parity, no_cells, None, sides.failures)
+    )
 
 
 def _outcome(parity: Parity, lacking: bool) -> str:
