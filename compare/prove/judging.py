@@ -47,9 +47,8 @@ def judge_gates(sides: BothSides, ordinary: Mapping[tuple[str, str], float] | No
     comparison = judge.compare(sides)
     # Before rounded constants, which compile the training step several times.
     fails_in_training_alone = comparison.failing_gates == {"training"}
-    guided = judge.guide_training(comparison) if fails_in_training_alone else None
-    comparison = guided or judge.explain(comparison)
-    comparison = judge.leave_out_ties(comparison)
+    in_steps = judge.guide_training(comparison) if fails_in_training_alone else None
+    comparison = judge.leave_out_ties(in_steps or judge.explain(comparison))
     if not fails_in_training_alone and "training" in comparison.failing_gates:
         comparison = judge.guide_training(comparison) or comparison
     return judge_held(comparison.evidence, comparison.leaves)
@@ -109,8 +108,8 @@ class _Judge:
         sides = _guide_training(comparison)
         if sides is None:
             return None
-        guided = self.explain(self.compare(sides))
-        return guided if all(leaf.verdict == PASS for leaf in guided.leaves["training"]) else None
+        in_steps = self.explain(self.compare(sides))
+        return in_steps if all(leaf.verdict == PASS for leaf in in_steps.leaves["training"]) else None
 
     def leave_out_ties(self, comparison: _Comparison) -> _Comparison:
         """The comparison with cases beside those in which TensorFlow's own roundings decide a tie."""

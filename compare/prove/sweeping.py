@@ -66,7 +66,7 @@ def sweep(sides: BothSides, options: Options) -> Swept:
     eager = OriginalModes(sides.pool, sides.instance, sides.deliveries.get(TF)).eager
     parts = [_sweep_pass(sides, pass_, dtype, options, eager) for pass_ in passes]
     return Swept(
-        tuple(reached for part in parts for reached in part.reached),
+        tuple(reach for part in parts for reach in part.reached),
         dtype,
         "; ".join(part.reason for part in parts if part.reason),
         findings=tuple(finding for part in parts for finding in part.findings),
@@ -86,12 +86,12 @@ def _sweep_pass(sides: BothSides, pass_: str, dtype: str, options: Options, eage
         return Swept((), dtype, f"{pass_}: {refusal or 'not swept, a side gave no program'}")
     try:
         whole = _Pass(pass_, sides.instance, programs.left, programs.right, exact, dtype, options, eager)
-        reached = tuple(whole.reach(sides.reporter))
+        reaches = tuple(whole.reach(sides.reporter))
     except ProgramLost:
         raise
     except UnreadableProgram as error:
         return Swept((), dtype, f"{pass_}: not swept, the programs do not run apart from their frameworks: {error}")
-    return Swept(reached, dtype, findings=tuple(whole.findings))
+    return Swept(reaches, dtype, findings=tuple(whole.findings))
 
 
 def _narrowest(instance: Prepared) -> str:
