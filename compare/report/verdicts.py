@@ -185,7 +185,7 @@ def failures(workload: Workload) -> tuple[FailureRow, ...]:
 
 
 def complaints(name: str, workload: Workload) -> tuple[str, ...]:
-    """A line for each gate that fails or is not judged, and for each result that is missing.
+    """A line for each gate that fails or is not judged, for each place, and for each result that is missing.
 
     Args:
       name: of the workload.
@@ -194,6 +194,7 @@ def complaints(name: str, workload: Workload) -> tuple[str, ...]:
     gate_rows = gates(workload) if is_judged(workload) else ()
     messages = [gate.message for gate in gate_rows if gate.verdict == FAIL]
     messages += [f"not judged: {gate.message}" for gate in gate_rows if gate.verdict == NOT_JUDGED]
+    messages += [f"{name}: {sentence}" for sentence in places(workload)]
     messages += [f"{name}: {failure.line}" for failure in failures(workload)]
     return tuple(" ".join(message.split()) for message in messages)
 

@@ -54,7 +54,8 @@ def find_first_failure(
         sides = sides.with_doubles()
         parity = judge_gates(sides)
         if parity.verdict == FAIL:
-            return sides, locate_failure(sides, _explain_gap(with_stability(sides, parity), passes))
+            parity = _explain_gap(instance.title, with_stability(sides, parity), passes)
+            return sides, locate_failure(sides, parity)
         reporter.result(f"{instance.workload.name}: {PASS_WORDS[passes[-1]]}: no gate fails")
     return None
 
@@ -80,10 +81,13 @@ def _find_case(parity: Parity, pass_: str) -> str:
     return next((one.case for one in comparisons if one.verdict == FAIL and one.pass_ == pass_), "")
 
 
-def _explain_gap(parity: Parity, passes: Sequence[str]) -> Parity:
+def _explain_gap(workload: str, parity: Parity, passes: Sequence[str]) -> Parity:
     """Say why gates of other passes are not judged: whether they apply was not asked, but for a training step."""
-    gap = Gate(NOT_JUDGED, reason=f"--fail-fast stops where the {PASS_WORDS[passes[-1]]} fails")
-    gates = {name: gap if _is_unasked(name, gate, passes) else gate for name, gate in parity.gates.items()}
+    reason = f"fail-fast stops where the {PASS_WORDS[passes[-1]]} fails"
+    gates = {
+        name: Gate(NOT_JUDGED, reason=f"{workload}: {name} gate: {reason}") if _is_unasked(name, gate, passes) else gate
+        for name, gate in parity.gates.items()
+    }
     return replace(parity, gates=gates)
 
 
