@@ -27,7 +27,7 @@ def test_the_wrong_line_is_named() -> None:
     assert (place.pass_, place.jax_line) == ("forward", f"{__file__}:{line}")
     assert "2.5" in place.difference
     assert report.gates["gradients"].verdict == "not_judged"
-    with pytest.raises(AssertionError, match="the constant is 2.5"):
+    with pytest.raises(AssertionError, match=r"the constant is 2\.5"):
         report.assert_passed()
 
 
