@@ -100,7 +100,8 @@ def test_console_and_page_list_the_places_and_end_with_the_command(
     assert [f"<p>{line}</p>" in page for line in lines[1:-2]] == [True, True]
     assert page.index('<p class="strong">it</p>') > page.index(f"<p>{lines[1]}</p>")
     lines, page = shown("whole", tmp_path, capsys)
-    assert lines == ["The port: `jaxport init` writes all of it.", "it", ""] and "`jaxport init` writes all of it.</p>" in page
+    assert lines == ["The port: `jaxport init` writes all of it.", "it", ""]
+    assert "`jaxport init` writes all of it.</p>" in page
 
 
 def test_of_a_model_that_init_does_not_read_the_reason_is_said_and_no_command(
