@@ -11,9 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from workloads.gotchas._catalogue import Entry
-from workloads.gotchas._gotcha import NAIVE
-
-TENSORFLOW, JAX = "tf_reference", "jaxport"
+from workloads.gotchas._gotcha import JAX, NAIVE, TENSORFLOW
 
 
 @dataclass(frozen=True)
@@ -37,10 +35,10 @@ class _Definition:
 
 def code_of(entry: Entry) -> Code:
     """What an entry computes in TensorFlow, and its ports."""
-    name = entry.gotcha.name
-    port_sources = functions(JAX, entry.theme)
-    naive = "" if entry.gotcha.is_control else port_sources[f"{NAIVE}{name}"]
-    return Code(functions(TENSORFLOW, entry.theme)[name], naive, port_sources[name])
+    gotcha = entry.gotcha
+    originals, ports = (gotcha.functions(side) or functions(side, entry.theme) for side in (TENSORFLOW, JAX))
+    naive = "" if gotcha.is_control else ports[f"{NAIVE}{gotcha.name}"]
+    return Code(originals[gotcha.name], naive, ports[gotcha.name])
 
 
 def shared_source(side: str, entries: Sequence[Entry]) -> str:
@@ -87,7 +85,8 @@ def functions(side: str, theme: str) -> dict[str, str]:
 
 @functools.cache
 def _definitions(side: str, theme: str) -> tuple[_Definition, ...]:
-    text = _file(side, theme).read_text()
+    path = _file(side, theme)
+    text = path.read_text() if path.exists() else ""  # each entry of the theme may be an expression
     lines = text.splitlines()
     return tuple(
         _Definition(

@@ -141,14 +141,6 @@ def naive_conv3d_transpose(x: jax.Array, kernel: jax.Array) -> jax.Array:
     return _swapped_conv_transpose(x, kernel)
 
 
-def flatten_channels_first(images: jax.Array) -> jax.Array:
-    return jnp.moveaxis(images, 1, -1).reshape(images.shape[0], -1)
-
-
-def naive_flatten_channels_first(images: jax.Array) -> jax.Array:
-    return images.reshape(images.shape[0], -1)
-
-
 def zero_padding_before_conv(images: jax.Array, kernel: jax.Array) -> jax.Array:
     return _conv(images, kernel, strides=2, padding=3)
 
@@ -165,14 +157,6 @@ def naive_conv_same_even_kernel(x: jax.Array, kernel: jax.Array) -> jax.Array:
     return jnp.correlate(x, kernel, mode="same")
 
 
-def conv_is_correlation(x: jax.Array, kernel: jax.Array) -> jax.Array:
-    return jnp.correlate(x, kernel, mode="same")
-
-
-def naive_conv_is_correlation(x: jax.Array, kernel: jax.Array) -> jax.Array:
-    return jnp.convolve(x, kernel, mode="same")
-
-
 def cropping_nothing_behind(x: jax.Array) -> jax.Array:
     before, after = 2, 0
     return x[:, before : x.shape[1] - after]
@@ -181,14 +165,6 @@ def cropping_nothing_behind(x: jax.Array) -> jax.Array:
 def naive_cropping_nothing_behind(x: jax.Array) -> jax.Array:
     before, after = 2, 0
     return x[:, before:-after]
-
-
-def pad_symmetric(x: jax.Array) -> jax.Array:
-    return jnp.pad(x, ((1, 1), (2, 2)), "symmetric")
-
-
-def naive_pad_symmetric(x: jax.Array) -> jax.Array:
-    return jnp.pad(x, ((1, 1), (2, 2)), "reflect")
 
 
 def conv_same(images: jax.Array, kernel: jax.Array) -> jax.Array:
@@ -213,7 +189,3 @@ def conv_padded_behind(images: jax.Array, kernel: jax.Array) -> jax.Array:
 
 def conv3d(x: jax.Array, kernel: jax.Array) -> jax.Array:
     return _conv(x, kernel)
-
-
-def pad_reflect(x: jax.Array) -> jax.Array:
-    return jnp.pad(x, ((1, 1), (2, 2)), "reflect")

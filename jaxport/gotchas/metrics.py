@@ -135,14 +135,6 @@ def naive_cosine_metric_sign(y_true: jax.Array, y_pred: jax.Array) -> jax.Array:
     return jnp.mean(losses.cosine_similarity(y_true, y_pred))
 
 
-def confusion_matrix_rows(y_true: jax.Array, y_pred: jax.Array) -> jax.Array:
-    return metrics.confusion_matrix(y_true, y_pred, num_classes=4)
-
-
-def naive_confusion_matrix_rows(y_true: jax.Array, y_pred: jax.Array) -> jax.Array:
-    return jnp.zeros((4, 4), jnp.int32).at[y_pred, y_true].add(1)
-
-
 def average_metric(x: jax.Array) -> jax.Array:
     metric = nnx.metrics.Average()
     for (batch,) in _batches(x):

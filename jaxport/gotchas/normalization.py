@@ -172,14 +172,6 @@ def naive_instance_norm_epsilon(x: jax.Array, gamma: jax.Array, beta: jax.Array)
     return _group_norm(x, gamma, beta, nnx.InstanceNorm(8, rngs=nnx.Rngs(0)))
 
 
-def l2_normalize_zero(x: jax.Array) -> jax.Array:
-    return normalization.l2_normalize(x, axis=-1)
-
-
-def naive_l2_normalize_zero(x: jax.Array) -> jax.Array:
-    return x / jnp.linalg.norm(x, axis=-1, keepdims=True)
-
-
 def unit_normalization_zero(x: jax.Array) -> jax.Array:
     return normalization.unit_normalize(x)
 
@@ -235,14 +227,6 @@ def naive_max_norm_constraint(x: jax.Array) -> jax.Array:
     x = jax.lax.stop_gradient(x)
     norms = jnp.linalg.norm(x, axis=0, keepdims=True)
     return x * jnp.minimum(1, 2 / norms)
-
-
-def deviation_by_squares(x: jax.Array) -> jax.Array:
-    return jnp.std(x, axis=-1)
-
-
-def naive_deviation_by_squares(x: jax.Array) -> jax.Array:
-    return jnp.sqrt(jnp.mean(x * x, axis=-1) - jnp.square(jnp.mean(x, axis=-1)))
 
 
 def rms_norm(x: jax.Array, gamma: jax.Array) -> jax.Array:

@@ -41,38 +41,6 @@ def _max_norm_of(weights: jax.Array) -> jax.Array:
     return weights * (jnp.clip(norms, 0, 1) / (1e-7 + norms))
 
 
-def adam_epsilon(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optimizers.adam(1e-2), weights, gradients)
-
-
-def naive_adam_epsilon(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optax.adam(1e-2, eps=1e-7), weights, gradients)
-
-
-def adam_default_epsilon(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optimizers.adam(1e-3), weights, gradients)
-
-
-def naive_adam_default_epsilon(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optax.adam(1e-3), weights, gradients)
-
-
-def adam_amsgrad(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optimizers.amsgrad(1e-2), weights, gradients)
-
-
-def naive_adam_amsgrad(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optax.amsgrad(1e-2, eps=1e-7), weights, gradients)
-
-
-def adamw_weight_decay(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optimizers.adamw(1e-2, 0.004), weights, gradients)
-
-
-def naive_adamw_weight_decay(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optax.adamw(1e-2), weights, gradients)
-
-
 def adamw_exclude(kernel: jax.Array, bias: jax.Array, by_kernel: jax.Array, by_bias: jax.Array) -> jax.Array:
     return steps(WITHOUT_BIAS, kernel, bias, by_kernel, by_bias, names=NAMES)
 
@@ -81,92 +49,12 @@ def naive_adamw_exclude(kernel: jax.Array, bias: jax.Array, by_kernel: jax.Array
     return steps(optax.adamw(1e-2, eps=1e-7, weight_decay=0.004), kernel, bias, by_kernel, by_bias, names=NAMES)
 
 
-def nadam_momentum(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optimizers.nadam(1e-2), weights, gradients)
-
-
-def naive_nadam_momentum(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optax.nadam(1e-2, eps=1e-7), weights, gradients)
-
-
-def adamax_epsilon(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optimizers.adamax(1e-2), weights, gradients)
-
-
-def naive_adamax_epsilon(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optax.adamax(1e-2, eps=1e-7), weights, gradients)
-
-
-def adadelta_defaults(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optax.adadelta(1.0, rho=0.95, eps=1e-7), weights, gradients)
-
-
-def naive_adadelta_defaults(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optax.adadelta(1.0), weights, gradients)
-
-
-def adagrad_accumulator(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optax.adagrad(1e-2), weights, gradients)
-
-
-def naive_adagrad_accumulator(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optax.adagrad(1e-2, initial_accumulator_value=0.0), weights, gradients)
-
-
-def rmsprop_epsilon(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optax.rmsprop(1e-2, eps=1e-7), weights, gradients)
-
-
-def naive_rmsprop_epsilon(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optax.rmsprop(1e-2), weights, gradients)
-
-
-def rmsprop_epsilon_place(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optimizers.rmsprop(1e-2), weights, gradients)
-
-
-def naive_rmsprop_epsilon_place(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optax.rmsprop(1e-2, eps=1e-7, eps_in_sqrt=False), weights, gradients)
-
-
-def rmsprop_centered(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optimizers.rmsprop(1e-2, centered=True), weights, gradients)
-
-
-def naive_rmsprop_centered(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optax.rmsprop(1e-2, centered=True), weights, gradients)
-
-
 def ftrl_l2(weights: jax.Array, gradients: jax.Array) -> jax.Array:
     return steps(optimizers.ftrl(0.1, l1=0.1, l2=0.1), weights, gradients)
 
 
 def naive_ftrl_l2(weights: jax.Array, gradients: jax.Array) -> jax.Array:
     return steps(_ftrl_of_the_paper(), weights, gradients)
-
-
-def lion_weight_decay(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optax.lion(1e-2, weight_decay=0), weights, gradients)
-
-
-def naive_lion_weight_decay(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optax.lion(1e-2), weights, gradients)
-
-
-def adafactor_factored(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optax.adafactor(1e-2, min_dim_size_to_factor=1), weights, gradients)
-
-
-def naive_adafactor_factored(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optax.adafactor(1e-2), weights, gradients)
-
-
-def adafactor_rate(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optimizers.adafactor(1.0), weights, gradients)
-
-
-def naive_adafactor_rate(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optax.adafactor(1.0), weights, gradients)
 
 
 def sgd_momentum_schedule(weights: jax.Array, gradients: jax.Array) -> jax.Array:
@@ -183,14 +71,6 @@ def sgd_nesterov_schedule(weights: jax.Array, gradients: jax.Array) -> jax.Array
 
 def naive_sgd_nesterov_schedule(weights: jax.Array, gradients: jax.Array) -> jax.Array:
     return steps(optax.sgd(HALVING, 0.9, nesterov=True), weights, gradients)
-
-
-def sgd_weight_decay(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optimizers.with_weight_decay(optimizers.sgd(0.1, 0.9), 0.1, 0.1), weights, gradients)
-
-
-def naive_sgd_weight_decay(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optax.chain(optax.add_decayed_weights(0.1), optax.sgd(0.1, 0.9)), weights, gradients)
 
 
 def weight_decay_rate(weights: jax.Array, gradients: jax.Array) -> jax.Array:
@@ -250,30 +130,6 @@ def naive_accumulation_mean(weights: jax.Array, gradients: jax.Array) -> jax.Arr
     return steps(optax.chain(optax.apply_every(2), optax.sgd(0.1)), weights, gradients)
 
 
-def lamb_epsilon(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optax.lamb(1e-2, eps=1e-7), weights, gradients)
-
-
-def naive_lamb_epsilon(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optax.lamb(1e-2), weights, gradients)
-
-
-def lamb_weight_decay(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optimizers.lamb(1e-2, 0.1), weights, gradients)
-
-
-def naive_lamb_weight_decay(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optax.lamb(1e-2, eps=1e-7, weight_decay=0.1), weights, gradients)
-
-
-def muon(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optimizers.muon(1e-2), weights, gradients)
-
-
-def naive_muon(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optax.contrib.muon(1e-2), weights, gradients)
-
-
 def schedule_free_adamw(weights: jax.Array, gradients: jax.Array) -> jax.Array:
     return steps(optimizers.schedule_free_adamw(0.1, warmup_steps=3), weights, gradients)
 
@@ -282,40 +138,8 @@ def naive_schedule_free_adamw(weights: jax.Array, gradients: jax.Array) -> jax.A
     return steps(optax.contrib.schedule_free_adamw(0.1, warmup_steps=3), weights, gradients)
 
 
-def loss_scale_factor(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optax.chain(optax.scale(1 / 8), optax.sgd(0.125)), weights, gradients)
-
-
-def naive_loss_scale_factor(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optax.sgd(0.125), weights, gradients)
-
-
-def sgd_momentum(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optax.sgd(0.1, 0.9), weights, gradients)
-
-
-def sgd_nesterov(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optax.sgd(0.1, 0.9, nesterov=True), weights, gradients)
-
-
 def sgd_schedule(weights: jax.Array, gradients: jax.Array) -> jax.Array:
     return steps(optax.sgd(HALVING), weights, gradients)
-
-
-def adagrad(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optax.adagrad(1e-2), weights, gradients)
-
-
-def rmsprop_momentum(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optax.rmsprop(1e-2, eps=1e-7, momentum=0.9), weights, gradients)
-
-
-def lion(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optax.lion(1e-2, weight_decay=0), weights, gradients)
-
-
-def clipvalue(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optax.chain(optax.clip(0.5), optax.sgd(0.125)), weights, gradients)
 
 
 def global_clipnorm(kernel: jax.Array, bias: jax.Array, by_kernel: jax.Array, by_bias: jax.Array) -> jax.Array:

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxport import activations, segments
+from jaxport import segments
 
 LENGTHS = np.array([3, 6, 1])
 LENGTHS_WITH_EMPTY = np.array([3, 6, 0, 1])
@@ -88,14 +88,6 @@ def ragged_last(x: jax.Array) -> jax.Array:
 
 def naive_ragged_last(x: jax.Array) -> jax.Array:
     return _pad(x)[:, -1]
-
-
-def padded_softmax(x: jax.Array, lengths: jax.Array) -> jax.Array:
-    return activations.masked_softmax(x, jnp.arange(6) < lengths[:, None])
-
-
-def naive_padded_softmax(x: jax.Array, lengths: jax.Array) -> jax.Array:
-    return jax.nn.softmax(jnp.where(jnp.arange(6) < lengths[:, None], x, 0))
 
 
 def string_lookup(table: jax.Array) -> jax.Array:

@@ -147,10 +147,6 @@ def dropout_inference(x: jax.Array) -> jax.Array:
     return nnx.Dropout(0.3, deterministic=True, rngs=nnx.Rngs(0))(x)
 
 
-def dropout_given_mask(x: jax.Array, mask: jax.Array) -> jax.Array:
-    return jnp.where(mask, x / (1 - 0.3), 0)
-
-
 def zeros_initializer(x: jax.Array) -> jax.Array:
     return x + jax.nn.initializers.zeros(jax.random.key(0), SHAPE)
 

@@ -35,38 +35,6 @@ def naive_inverse_stft(x: jax.Array) -> jax.Array:
     return jax.scipy.signal.istft(spectrum, nperseg=8, noverlap=4)[1]
 
 
-def hann_window(x: jax.Array) -> jax.Array:
-    return x * signal.hann_window(8, x.dtype)
-
-
-def naive_hann_window(x: jax.Array) -> jax.Array:
-    return x * jnp.hanning(8)
-
-
-def hamming_window(x: jax.Array) -> jax.Array:
-    return x * jnp.hamming(9)[:-1]
-
-
-def naive_hamming_window(x: jax.Array) -> jax.Array:
-    return x * jnp.hamming(8)
-
-
-def idct(x: jax.Array) -> jax.Array:
-    return jax.scipy.fft.idct(x) * (2 * x.shape[-1])
-
-
-def naive_idct(x: jax.Array) -> jax.Array:
-    return jax.scipy.fft.idct(x)
-
-
-def mfcc(x: jax.Array) -> jax.Array:
-    return signal.mfccs_from_log_mel_spectrograms(x)
-
-
-def naive_mfcc(x: jax.Array) -> jax.Array:
-    return jax.scipy.fft.dct(x, norm="ortho")
-
-
 def mel_weights(x: jax.Array) -> jax.Array:
     return x @ signal.linear_to_mel_weight_matrix(10, 65, 16000)
 
@@ -79,35 +47,3 @@ def naive_mel_weights(x: jax.Array) -> jax.Array:
     rising = (bins - left) / jnp.maximum(center - left, 1)
     falling = (right - bins) / jnp.maximum(right - center, 1)
     return x @ jnp.maximum(0, jnp.minimum(rising, falling))
-
-
-def fft3d(x: jax.Array) -> jax.Array:
-    return jnp.fft.fftn(x, axes=(-3, -2, -1)).real
-
-
-def naive_fft3d(x: jax.Array) -> jax.Array:
-    return jnp.fft.fftn(x).real
-
-
-def rfft(x: jax.Array) -> jax.Array:
-    return jnp.fft.rfft(x, 40).real
-
-
-def frames(x: jax.Array) -> jax.Array:
-    return jnp.stack([x[:, start : start + 8] for start in range(0, 32 - 8 + 1, 5)], axis=1)
-
-
-def dct(x: jax.Array) -> jax.Array:
-    return jax.scipy.fft.dct(x)
-
-
-def dct_ortho(x: jax.Array) -> jax.Array:
-    return jax.scipy.fft.dct(x, norm="ortho")
-
-
-def fftshift(x: jax.Array) -> jax.Array:
-    return jnp.fft.fftshift(x)
-
-
-def overlap_and_add(x: jax.Array) -> jax.Array:
-    return signal.overlap_and_add(x, 5)

@@ -84,10 +84,6 @@ def conv3d_transpose(x: tf.Tensor, kernel: tf.Tensor) -> tf.Tensor:
     return TRANSPOSE_3D.stateless_call([kernel], [], x)[0]
 
 
-def flatten_channels_first(images: tf.Tensor) -> tf.Tensor:
-    return keras.layers.Flatten(data_format="channels_first")(images)
-
-
 def zero_padding_before_conv(images: tf.Tensor, kernel: tf.Tensor) -> tf.Tensor:
     return tf.nn.conv2d(keras.layers.ZeroPadding2D(3)(images), kernel, 2, "VALID")
 
@@ -96,16 +92,8 @@ def conv_same_even_kernel(x: tf.Tensor, kernel: tf.Tensor) -> tf.Tensor:
     return tf.nn.conv1d(x[None, :, None], kernel[:, None, None], 1, "SAME")[0, :, 0]
 
 
-def conv_is_correlation(x: tf.Tensor, kernel: tf.Tensor) -> tf.Tensor:
-    return tf.nn.conv1d(x[None, :, None], kernel[:, None, None], 1, "SAME")[0, :, 0]
-
-
 def cropping_nothing_behind(x: tf.Tensor) -> tf.Tensor:
     return keras.layers.Cropping1D((2, 0))(x)
-
-
-def pad_symmetric(x: tf.Tensor) -> tf.Tensor:
-    return tf.pad(x, [[1, 1], [2, 2]], "SYMMETRIC")
 
 
 def conv_same(images: tf.Tensor, kernel: tf.Tensor) -> tf.Tensor:
@@ -130,7 +118,3 @@ def conv_padded_behind(images: tf.Tensor, kernel: tf.Tensor) -> tf.Tensor:
 
 def conv3d(x: tf.Tensor, kernel: tf.Tensor) -> tf.Tensor:
     return VOLUMES.stateless_call([kernel], [], x)[0]
-
-
-def pad_reflect(x: tf.Tensor) -> tf.Tensor:
-    return tf.pad(x, [[1, 1], [2, 2]], "REFLECT")

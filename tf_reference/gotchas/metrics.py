@@ -90,10 +90,6 @@ def cosine_metric_sign(y_true: tf.Tensor, y_pred: tf.Tensor) -> Any:
     return _over_batches(COSINE, y_true, y_pred)
 
 
-def confusion_matrix_rows(y_true: tf.Tensor, y_pred: tf.Tensor) -> Any:
-    return tf.math.confusion_matrix(y_true, y_pred, num_classes=4)
-
-
 def average_metric(x: tf.Tensor) -> Any:
     return _over_batches(MEAN, x)
 

@@ -87,10 +87,6 @@ def instance_norm_epsilon(x: tf.Tensor, gamma: tf.Tensor, beta: tf.Tensor) -> tf
     return INSTANCE_NORM.stateless_call([gamma, beta], [], x)[0]
 
 
-def l2_normalize_zero(x: tf.Tensor) -> tf.Tensor:
-    return tf.nn.l2_normalize(x, axis=-1)
-
-
 @tf.function(jit_compile=True)
 def unit_normalization_zero(x: tf.Tensor) -> tf.Tensor:
     return keras.layers.UnitNormalization()(x)
@@ -117,10 +113,6 @@ def unit_norm_constraint(x: tf.Tensor) -> Any:
 def max_norm_constraint(x: tf.Tensor) -> Any:
     x = tf.stop_gradient(x)
     return keras.constraints.MaxNorm(2.0)(x)
-
-
-def deviation_by_squares(x: tf.Tensor) -> tf.Tensor:
-    return tf.math.reduce_std(x, axis=-1)
 
 
 def rms_norm(x: tf.Tensor, gamma: tf.Tensor) -> tf.Tensor:

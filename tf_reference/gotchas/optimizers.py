@@ -13,68 +13,12 @@ NAMES = "kernel", "bias"
 MAX_NORM = keras.constraints.MaxNorm(1.0)
 
 
-def adam_epsilon(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:
-    return steps(optimizers.Adam, weights, gradients, learning_rate=1e-2)
-
-
-def adam_default_epsilon(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:
-    return steps(optimizers.Adam, weights, gradients)
-
-
-def adam_amsgrad(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:
-    return steps(optimizers.Adam, weights, gradients, learning_rate=1e-2, amsgrad=True)
-
-
-def adamw_weight_decay(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:
-    return steps(optimizers.AdamW, weights, gradients, learning_rate=1e-2)
-
-
 def adamw_exclude(kernel: tf.Tensor, bias: tf.Tensor, by_kernel: tf.Tensor, by_bias: tf.Tensor) -> tf.Tensor:
     return steps(optimizers.AdamW, kernel, bias, by_kernel, by_bias, names=NAMES, exclude=("bias",), learning_rate=1e-2)
 
 
-def nadam_momentum(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:
-    return steps(optimizers.Nadam, weights, gradients, learning_rate=1e-2)
-
-
-def adamax_epsilon(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:
-    return steps(optimizers.Adamax, weights, gradients, learning_rate=1e-2)
-
-
-def adadelta_defaults(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:
-    return steps(optimizers.Adadelta, weights, gradients, learning_rate=1.0)
-
-
-def adagrad_accumulator(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:
-    return steps(optimizers.Adagrad, weights, gradients, learning_rate=1e-2)
-
-
-def rmsprop_epsilon(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:
-    return steps(optimizers.RMSprop, weights, gradients, learning_rate=1e-2)
-
-
-def rmsprop_epsilon_place(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:
-    return steps(optimizers.RMSprop, weights, gradients, learning_rate=1e-2)
-
-
-def rmsprop_centered(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:
-    return steps(optimizers.RMSprop, weights, gradients, learning_rate=1e-2, centered=True)
-
-
 def ftrl_l2(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:
     return steps(optimizers.Ftrl, weights, gradients, **FTRL)
-
-
-def lion_weight_decay(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:
-    return steps(optimizers.Lion, weights, gradients, learning_rate=1e-2)
-
-
-def adafactor_factored(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:
-    return steps(optimizers.Adafactor, weights, gradients, learning_rate=1e-2)
-
-
-def adafactor_rate(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:
-    return steps(optimizers.Adafactor, weights, gradients, learning_rate=1.0)
 
 
 def sgd_momentum_schedule(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:
@@ -83,10 +27,6 @@ def sgd_momentum_schedule(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor
 
 def sgd_nesterov_schedule(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:
     return steps(optimizers.SGD, weights, gradients, learning_rate=HALVING, momentum=0.9, nesterov=True)
-
-
-def sgd_weight_decay(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:
-    return steps(optimizers.SGD, weights, gradients, learning_rate=0.1, momentum=0.9, weight_decay=0.1)
 
 
 def weight_decay_rate(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:
@@ -113,52 +53,12 @@ def accumulation_mean(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:
     return steps(optimizers.SGD, weights, gradients, learning_rate=0.1, gradient_accumulation_steps=2)
 
 
-def lamb_epsilon(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:
-    return steps(optimizers.Lamb, weights, gradients, learning_rate=1e-2)
-
-
-def lamb_weight_decay(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:
-    return steps(optimizers.Lamb, weights, gradients, learning_rate=1e-2, weight_decay=0.1)
-
-
-def muon(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:
-    return steps(optimizers.Muon, weights, gradients, learning_rate=1e-2, weight_decay=None)
-
-
 def schedule_free_adamw(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:
     return steps(optimizers.ScheduleFreeAdamW, weights, gradients, copies="momentum", learning_rate=0.1, warmup_steps=3)
 
 
-def loss_scale_factor(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:
-    return steps(optimizers.SGD, weights, gradients, learning_rate=0.125, loss_scale_factor=8.0)
-
-
-def sgd_momentum(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:
-    return steps(optimizers.SGD, weights, gradients, learning_rate=0.1, momentum=0.9)
-
-
-def sgd_nesterov(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:
-    return steps(optimizers.SGD, weights, gradients, learning_rate=0.1, momentum=0.9, nesterov=True)
-
-
 def sgd_schedule(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:
     return steps(optimizers.SGD, weights, gradients, learning_rate=HALVING)
-
-
-def adagrad(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:
-    return steps(optimizers.Adagrad, weights, gradients, learning_rate=1e-2)
-
-
-def rmsprop_momentum(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:
-    return steps(optimizers.RMSprop, weights, gradients, learning_rate=1e-2, momentum=0.9)
-
-
-def lion(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:
-    return steps(optimizers.Lion, weights, gradients, learning_rate=1e-2)
-
-
-def clipvalue(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:
-    return steps(optimizers.SGD, weights, gradients, learning_rate=0.125, clipvalue=0.5)
 
 
 def global_clipnorm(kernel: tf.Tensor, bias: tf.Tensor, by_kernel: tf.Tensor, by_bias: tf.Tensor) -> tf.Tensor:

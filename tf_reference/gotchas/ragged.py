@@ -49,10 +49,6 @@ def ragged_last(x: tf.Tensor) -> tf.Tensor:
     return tf.gather(x, tf.constant(SPLITS[1:]) - 1)
 
 
-def padded_softmax(x: tf.Tensor, lengths: tf.Tensor) -> Any:
-    return keras.layers.Softmax()(x, mask=tf.sequence_mask(lengths, 6))
-
-
 def string_lookup(table: tf.Tensor) -> tf.Tensor:
     return tf.gather(table, IDS)
 

@@ -87,10 +87,6 @@ def dropout_inference(x: tf.Tensor) -> Any:
     return DROPOUT(x, training=False)
 
 
-def dropout_given_mask(x: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
-    return tf.where(mask, x * (1 / (1 - 0.3)), 0.0)
-
-
 def zeros_initializer(x: tf.Tensor) -> Any:
     return x + keras.initializers.Zeros()(SHAPE)
 

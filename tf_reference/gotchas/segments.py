@@ -29,10 +29,6 @@ def segment_max_unfilled(x: tf.Tensor, segments: tf.Tensor) -> tf.Tensor:
     return tf.math.unsorted_segment_max(x, segments, COUNT)
 
 
-def confusion_matrix(labels: tf.Tensor, predictions: tf.Tensor) -> tf.Tensor:
-    return tf.math.confusion_matrix(labels, predictions, 4)
-
-
 def segment_sum(x: tf.Tensor, segments: tf.Tensor) -> tf.Tensor:
     return tf.math.unsorted_segment_sum(x, segments, COUNT)
 

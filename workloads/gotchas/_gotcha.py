@@ -10,14 +10,17 @@ from workloads._spec import GATES, ArraySpec, Deviation, Workload
 
 NAIVE = "naive_"
 """Before the name of a function in jaxport/gotchas: the port that one would write first."""
+TENSORFLOW, JAX = "tf_reference", "jaxport"
+"""The packages of the twins."""
 
 
 @dataclass(frozen=True)
 class Gotcha:
     """One behaviour of TensorFlow, the likely port that differs from it, and the right one.
 
-    The code is not here: the theme's files in tf_reference/gotchas and jaxport/gotchas have a function of this name
-    each, and the latter one more whose name starts with `naive_`.
+    An entry whose code is one expression on each side has it here. Of any other, the theme's files in
+    tf_reference/gotchas and jaxport/gotchas have a function of this name each, and the latter one more whose name
+    starts with `naive_`.
 
     Attributes:
       name: identifies it; a Python name.
@@ -27,6 +30,9 @@ class Gotcha:
       fails: the gate at which the naive port fails; empty of a control, whose likely port is right.
       source: who says so, or "measured".
       deviations: what is known to differ in the right port too.
+      tf: the expression in TensorFlow, of the inputs and the names that tf_reference/gotchas/_expressions.py has.
+      jax: the right port, of the inputs and the names that jaxport/gotchas/_expressions.py has.
+      naive: the port that one would write first.
     """
 
     name: str
@@ -36,17 +42,32 @@ class Gotcha:
     fails: str = ""
     source: str = "measured"
     deviations: tuple[Deviation, ...] = ()
+    tf: str = ""
+    jax: str = ""
+    naive: str = ""
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[a-z][a-z0-9_]*", self.name) or self.name.startswith(NAIVE):
             raise ValueError(f"expected a name of small letters, digits and '_', found {self.name!r}")
         if self.fails and self.fails not in GATES:
             raise ValueError(f"expected one of the gates {', '.join(GATES)}, or none, found {self.fails!r}")
+        if not bool(self.tf) == bool(self.jax) == bool(self.naive or (self.tf and self.is_control)):
+            raise ValueError(f"expected {self.name} as expressions of all its ports and its original, or of none")
 
     @property
     def is_control(self) -> bool:
         """Whether the likely port is the right one."""
         return not self.fails
+
+    def functions(self, side: str) -> dict[str, str]:
+        """By name, the code of functions that are one expression each; none where the theme's files have them.
+
+        Args:
+          side: the package of a side.
+        """
+        texts = {self.name: self.tf} if side == TENSORFLOW else {self.name: self.jax, f"{NAIVE}{self.name}": self.naive}
+        arguments = ", ".join(self.inputs)
+        return {name: f"def {name}({arguments}):\n    return {text}" for name, text in texts.items() if text}
 
     def workload(self, theme: str, naive: bool = False) -> Workload:
         """The right port against TensorFlow as a workload, or the naive one.
@@ -61,12 +82,13 @@ class Gotcha:
         if naive and self.is_control:
             raise ValueError(f"expected an entry that differs, found the control {self.name}")
         port = f"{NAIVE}{self.name}" if naive else self.name
+        module = f"gotchas.{'_expressions' if self.tf else theme}"
         return Workload(
             name=port,
             summary=self.why,
             source=self.source,
-            tf=f"tf_reference.gotchas.{theme}:{self.name}",
-            jax=f"jaxport.gotchas.{theme}:{port}",
+            tf=f"{TENSORFLOW}.{module}:{self.name}",
+            jax=f"{JAX}.{module}:{port}",
             inputs=self.inputs,
             builds=False,
             deviations=self.deviations,

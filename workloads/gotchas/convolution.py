@@ -98,6 +98,9 @@ GOTCHAS = (
         "keras.layers.Flatten of channels first moves the channels last before it flattens, so that weights of the "
         "next layer fit both formats; a reshape does not.",
         ("keras.layers.Flatten",), {"images": SQUARE}, "semantics",
+        tf="keras.layers.Flatten(data_format='channels_first')(images)",
+        jax="jnp.moveaxis(images, 1, -1).reshape(images.shape[0], -1)",
+        naive="images.reshape(images.shape[0], -1)",
     ),
     Gotcha(
         "zero_padding_before_conv",
@@ -117,6 +120,9 @@ GOTCHAS = (
         "TensorFlow's convolution does not turn the kernel, jnp.convolve does: use jnp.correlate.",
         ("tf.nn.conv1d", "jax.numpy.convolve", "jax.numpy.correlate"),
         {"x": ArraySpec((12,)), "kernel": ArraySpec((3,))}, "semantics",
+        tf="tf.nn.conv1d(x[None, :, None], kernel[:, None, None], 1, 'SAME')[0, :, 0]",
+        jax="jnp.correlate(x, kernel, mode='same')",
+        naive="jnp.convolve(x, kernel, mode='same')",
     ),
     Gotcha(
         "cropping_nothing_behind",
@@ -127,6 +133,9 @@ GOTCHAS = (
         "pad_symmetric",
         "SYMMETRIC repeats the value at the edge, REFLECT does not: they are 'symmetric' and 'reflect' of jnp.pad.",
         ("tf.pad", "jax.numpy.pad"), {"x": ArraySpec((4, 8))}, "semantics",
+        tf="tf.pad(x, [[1, 1], [2, 2]], 'SYMMETRIC')",
+        jax="jnp.pad(x, ((1, 1), (2, 2)), 'symmetric')",
+        naive="jnp.pad(x, ((1, 1), (2, 2)), 'reflect')",
     ),
     Gotcha("conv_same", "With stride 1 and an odd kernel both pad alike.", ("tf.nn.conv2d", "flax.nnx.Conv"),
            {"images": IMAGES, "kernel": KERNEL}),
@@ -142,5 +151,6 @@ GOTCHAS = (
     Gotcha("conv3d", "The same layouts.", ("keras.layers.Conv3D", "flax.nnx.Conv"),
            {"x": ArraySpec((2, 4, 4, 4, 2)), "kernel": ArraySpec((3, 3, 3, 2, 2))}),
     Gotcha("pad_reflect", "Neither repeats the value at the edge.", ("tf.pad", "jax.numpy.pad"),
-           {"x": ArraySpec((4, 8))}),
+           {"x": ArraySpec((4, 8))},
+           tf="tf.pad(x, [[1, 1], [2, 2]], 'REFLECT')", jax="jnp.pad(x, ((1, 1), (2, 2)), 'reflect')"),
 )  # fmt: skip

@@ -90,6 +90,9 @@ GOTCHAS = (
         "The rows of tf.math.confusion_matrix are labels, its columns predictions: use "
         "jaxport.metrics.confusion_matrix.",
         ("tf.math.confusion_matrix",), INDICES, "structure",
+        tf="tf.math.confusion_matrix(y_true, y_pred, num_classes=4)",
+        jax="metrics.confusion_matrix(y_true, y_pred, num_classes=4)",
+        naive="jnp.zeros((4, 4), jnp.int32).at[y_pred, y_true].add(1)",
     ),
     Gotcha("average_metric", "nnx.metrics.Average adds up sums and counts as keras.metrics.Mean does.",
            ("keras.metrics.Mean", "flax.nnx.metrics.Average"), {"x": ArraySpec((6,))}),

@@ -41,12 +41,18 @@ GOTCHAS = (
         "logits: convert them.",
         ("keras.losses.CategoricalCrossentropy", "optax.losses.softmax_cross_entropy"),
         {"y_true": ArraySpec((4, 8), low=0.0, high=1.0), "y_pred": ArraySpec((4, 8), "bfloat16")}, "structure",
+        tf="keras.losses.CategoricalCrossentropy(from_logits=True)(tf.nn.softmax(y_true), y_pred)",
+        jax="jnp.mean(optax.losses.softmax_cross_entropy(y_pred.astype(jnp.float32), jax.nn.softmax(y_true)))",
+        naive="jnp.mean(optax.losses.softmax_cross_entropy(y_pred, jax.nn.softmax(y_true.astype(y_pred.dtype))))",
     ),
     Gotcha(
         "softmax_head_in_float32",
         "A last activation with dtype=float32 converts its argument: convert it before the softmax, which else is "
         "rounded to bfloat16.",
         ("keras.layers.Activation", "jax.nn.softmax"), NARROW, "structure",
+        tf="keras.layers.Activation('softmax', dtype='float32')(x)",
+        jax="jax.nn.softmax(x.astype(jnp.float32))",
+        naive="jax.nn.softmax(x)",
     ),
     Gotcha(
         "softmax_mask_in_float16",
@@ -54,6 +60,9 @@ GOTCHAS = (
         "jaxport.activations.masked_softmax.",
         ("keras.layers.Softmax", "jax.nn.softmax"),
         {"x": ArraySpec((4, 8), "float16"), "mask": ArraySpec((4, 8), "bool")}, "structure",
+        tf="keras.layers.Softmax(dtype='float16')(x, mask=mask)",
+        jax="activations.masked_softmax(x, mask)",
+        naive="jax.nn.softmax(jnp.where(mask, x, jnp.asarray(-1e9, x.dtype)))",
     ),
     Gotcha(
         "loss_scale_overflow",
@@ -65,12 +74,16 @@ GOTCHAS = (
     Gotcha("mixed_dense_in_float16", "dtype=jnp.float16 is the policy mixed_float16.",
            ("keras.DTypePolicy", "keras.layers.Dense", "flax.nnx.Linear"), DENSE),
     Gotcha("matmul_of_bfloat16", "Both add up in float32 and round once.", ("tf.matmul", "jax.numpy.matmul"),
-           {**NARROW, "y": ArraySpec((8, 4), "bfloat16")}),
-    Gotcha("mean_of_bfloat16", "Both add up in float32 and round once.", ("tf.reduce_mean", "jax.numpy.mean"), NARROW),
-    Gotcha("cast_to_bfloat16", "Both round halves to even.", ("tf.cast", "jax.Array.astype"), X),
+           {**NARROW, "y": ArraySpec((8, 4), "bfloat16")},
+           tf="tf.matmul(x, y)", jax="jnp.matmul(x, y)"),
+    Gotcha("mean_of_bfloat16", "Both add up in float32 and round once.", ("tf.reduce_mean", "jax.numpy.mean"), NARROW,
+           tf="tf.reduce_mean(x, axis=-1)", jax="jnp.mean(x, axis=-1)"),
+    Gotcha("cast_to_bfloat16", "Both round halves to even.", ("tf.cast", "jax.Array.astype"), X,
+           tf="tf.cast(x, tf.bfloat16)", jax="x.astype(jnp.bfloat16)"),
     Gotcha(
         "keras_promotes_narrow",
         "keras.ops promote bfloat16 and float32 to float32 as JAX does, and TensorFlow does not.",
         ("keras.ops.add", "jax.numpy.add"), {**NARROW, "y": ArraySpec((4, 8))},
+        tf="keras.ops.add(x, y)", jax="x + y",
     ),
 )  # fmt: skip

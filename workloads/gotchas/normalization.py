@@ -80,6 +80,9 @@ GOTCHAS = (
         "tf.nn.l2_normalize bounds the sum of squares from below by 1e-12, so that zero stays zero; x / norm(x) is "
         "nan there: use jaxport.normalization.l2_normalize.",
         ("tf.nn.l2_normalize", "tf.math.l2_normalize", "jax.numpy.linalg.norm"), X, "structure",
+        tf="tf.nn.l2_normalize(x, axis=-1)",
+        jax="normalization.l2_normalize(x, axis=-1)",
+        naive="x / jnp.linalg.norm(x, axis=-1, keepdims=True)",
     ),
     Gotcha(
         "unit_normalization_zero",
@@ -122,6 +125,9 @@ GOTCHAS = (
         "The root of the mean square less the squared mean loses the deviation far from zero: use jnp.std, which "
         "subtracts the mean first, as TensorFlow does.",
         ("tf.math.reduce_std", "jax.numpy.std"), X, "stability",
+        tf="tf.math.reduce_std(x, axis=-1)",
+        jax="jnp.std(x, axis=-1)",
+        naive="jnp.sqrt(jnp.mean(x * x, axis=-1) - jnp.square(jnp.mean(x, axis=-1)))",
     ),
     Gotcha("rms_norm", "The same formula and epsilon.", ("keras.layers.RMSNormalization", "flax.nnx.RMSNorm"),
            {**X, "gamma": ArraySpec((8,))}),

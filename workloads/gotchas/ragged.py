@@ -63,6 +63,9 @@ GOTCHAS = (
         "place is 1: use jaxport.activations.masked_softmax.",
         (RAGGED, "keras.layers.Softmax", "tf.sequence_mask", "jax.nn.softmax"),
         {"x": ArraySpec((4, 6)), "lengths": ArraySpec((4,), "int32", low=1, high=6)}, "semantics",
+        tf="keras.layers.Softmax()(x, mask=tf.sequence_mask(lengths, 6))",
+        jax="activations.masked_softmax(x, jnp.arange(6) < lengths[:, None])",
+        naive="jax.nn.softmax(jnp.where(jnp.arange(6) < lengths[:, None], x, 0))",
     ),
     Gotcha(
         "string_lookup",

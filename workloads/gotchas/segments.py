@@ -42,6 +42,9 @@ GOTCHAS = (
         ("tf.math.confusion_matrix",),
         {"labels": ArraySpec((8,), "int32", low=0, high=4), "predictions": ArraySpec((8,), "int32", low=0, high=4)},
         "structure",
+        tf="tf.math.confusion_matrix(labels, predictions, 4)",
+        jax="jnp.zeros((4, 4), jnp.int32).at[labels, predictions].add(1)",
+        naive="jnp.zeros((4, 4), jnp.int32).at[predictions, labels].add(1)",
     ),
     Gotcha("segment_sum_of_matrix", "jax.ops.segment_sum wants a vector of segments: flatten both, as "
            "jaxport.segments.segment_sum does.", ("tf.math.unsorted_segment_sum", "jax.ops.segment_sum"),
