@@ -11,6 +11,7 @@ from flax import nnx
 
 from jaxport import (
     activations,
+    convolution,
     dtypes,
     elementwise,
     indexing,
@@ -22,19 +23,20 @@ from jaxport import (
     pooling,
     resizing,
     schedules,
+    segments,
     signal,
 )
 from jaxport.gotchas._steps import steps
 from workloads.gotchas._catalogue import build_function
 from workloads.gotchas._gotcha import JAX
 
-NAMES = {
-    **{"jax": jax, "jnp": jnp, "nnx": nnx, "np": np, "optax": optax, "steps": steps, "activations": activations},
-    **{"dtypes": dtypes, "elementwise": elementwise, "indexing": indexing, "linear_algebra": linear_algebra},
-    **{"losses": losses, "metrics": metrics, "normalization": normalization, "optimizers": optimizers},
-    **{"pooling": pooling, "resizing": resizing, "schedules": schedules, "signal": signal},
-}
+LIBRARY = (
+    *(activations, convolution, dtypes, elementwise, indexing, linear_algebra, losses, metrics, normalization),
+    *(optimizers, pooling, resizing, schedules, segments, signal),
+)
+NAMES: dict[str, Any] = {module.__name__.rpartition(".")[2]: module for module in LIBRARY}
+NAMES |= {"jax": jax, "jnp": jnp, "nnx": nnx, "np": np, "optax": optax, "steps": steps}
 
 
 def __getattr__(name: str) -> Callable[..., Any]:
-    return build_function(JAX, name, {"__name__": __name__, **NAMES})
+    return build_function(JAX, name, NAMES)

@@ -18,14 +18,6 @@ def naive_scan_starts_with_first(x: jax.Array) -> jax.Array:
     return jax.lax.scan(lambda product, row: _twice(product * row), jnp.zeros_like(x[0]), x)[1]
 
 
-def scan_reverse_order(x: jax.Array) -> jax.Array:
-    return jax.lax.scan(lambda total, row: _twice(0.5 * total + row), jnp.zeros_like(x[0]), x, reverse=True)[1]
-
-
-def naive_scan_reverse_order(x: jax.Array) -> jax.Array:
-    return jax.lax.scan(lambda total, row: _twice(0.5 * total + row), jnp.zeros_like(x[0]), x[::-1])[1]
-
-
 def while_loop_maximum(x: jax.Array) -> jax.Array:
     def double(x: jax.Array, _: None) -> tuple[jax.Array, None]:
         return jnp.where(jnp.sum(x) < 1e4, 2 * x, x), None
@@ -66,10 +58,6 @@ def double_where(x: jax.Array) -> jax.Array:
 
 def naive_double_where(x: jax.Array) -> jax.Array:
     return jnp.where(x > 0, jnp.sqrt(x), 0)
-
-
-def scan_with_initializer(x: jax.Array) -> jax.Array:
-    return jax.lax.scan(lambda total, row: _twice(total + row), jnp.zeros_like(x[0]), x)[1]
 
 
 def fixed_loop(x: jax.Array) -> jax.Array:

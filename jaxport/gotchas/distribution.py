@@ -153,19 +153,3 @@ def naive_metric_of_replicas(x: jax.Array, weights: jax.Array) -> jax.Array:
         return jax.lax.pmean(jnp.sum(weights * x) / jnp.sum(weights), AXIS)
 
     return _over(replica, *jax.lax.stop_gradient((x, weights)))[0]
-
-
-def average_loss_of_equal_replicas(x: jax.Array) -> jax.Array:
-    return jnp.mean(jnp.square(x))
-
-
-def gradients_of_global_mean(x: jax.Array, y: jax.Array, weights: jax.Array) -> jax.Array:
-    return weights - 0.1 * jax.grad(lambda weights: jnp.mean(_errors(x, y, weights)))(weights)
-
-
-def batch_norm_synchronized(x: jax.Array) -> jax.Array:
-    return _batch_norm(x)
-
-
-def gathered_replicas(x: jax.Array) -> jax.Array:
-    return _over(lambda x: jax.lax.all_gather(jax.nn.softmax(x), AXIS, tiled=True), x)[0]

@@ -41,39 +41,3 @@ def embedding_lookup_negative(table: jax.Array, ids: jax.Array) -> jax.Array:
 
 def naive_embedding_lookup_negative(table: jax.Array, ids: jax.Array) -> jax.Array:
     return jax.lax.stop_gradient(_embed(table)(ids))
-
-
-def multi_hot(ids: jax.Array) -> jax.Array:
-    return jax.nn.one_hot(ids, 6, dtype=jnp.int32).max(1)
-
-
-def naive_multi_hot(ids: jax.Array) -> jax.Array:
-    return jax.nn.one_hot(ids, 6, dtype=jnp.int32).sum(1)
-
-
-def embedding_float_ids(table: jax.Array, ids: jax.Array) -> jax.Array:
-    return _embed(table)(ids.astype(jnp.int32))
-
-
-def naive_embedding_float_ids(table: jax.Array, ids: jax.Array) -> jax.Array:
-    return _embed(table)(jnp.round(ids).astype(jnp.int32))
-
-
-def embedding_lookup(table: jax.Array, ids: jax.Array) -> jax.Array:
-    return _embed(table)(ids)
-
-
-def embedding_negative(table: jax.Array, ids: jax.Array) -> jax.Array:
-    return _embed(table)(ids)
-
-
-def embedding_tied(table: jax.Array, x: jax.Array) -> jax.Array:
-    return _embed(table).attend(x)
-
-
-def embedding_by_one_hot(table: jax.Array, ids: jax.Array) -> jax.Array:
-    return jax.nn.one_hot(ids, 6) @ table
-
-
-def count_encoding(ids: jax.Array) -> jax.Array:
-    return jax.nn.one_hot(ids, 6, dtype=jnp.int32).sum(1)

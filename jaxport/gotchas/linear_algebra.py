@@ -40,34 +40,6 @@ def naive_svd_full_matrices(x: jax.Array) -> jax.Array:
     return u @ u.T
 
 
-def triangular_solve(x: jax.Array, b: jax.Array) -> jax.Array:
-    return jax.scipy.linalg.solve_triangular(_triangular(x), b, lower=True)
-
-
-def naive_triangular_solve(x: jax.Array, b: jax.Array) -> jax.Array:
-    return jax.scipy.linalg.solve_triangular(_triangular(x), b)
-
-
-def triangular_solve_adjoint(x: jax.Array, b: jax.Array) -> jax.Array:
-    return jax.scipy.linalg.solve_triangular(_triangular(x), b, trans=1, lower=True)
-
-
-def naive_triangular_solve_adjoint(x: jax.Array, b: jax.Array) -> jax.Array:
-    return jax.scipy.linalg.solve_triangular(_triangular(x), b, trans=1)
-
-
-def cholesky_solve(x: jax.Array, b: jax.Array) -> jax.Array:
-    return jax.scipy.linalg.cho_solve((jnp.linalg.cholesky(_definite(x)), True), b)
-
-
-def naive_cholesky_solve(x: jax.Array, b: jax.Array) -> jax.Array:
-    return jax.scipy.linalg.cho_solve((jnp.linalg.cholesky(_definite(x)), False), b)
-
-
-def cholesky(x: jax.Array) -> jax.Array:
-    return jnp.linalg.cholesky(_definite(x))
-
-
 def eigh(x: jax.Array) -> tuple[jax.Array, jax.Array]:
     matrix = _spread(x)
     values, vectors = jnp.linalg.eigh(matrix + matrix.T)
@@ -78,7 +50,3 @@ def qr(x: jax.Array) -> jax.Array:
     q, r = jnp.linalg.qr(_tall(x))
     signs = jnp.sign(jnp.diagonal(r))
     return jnp.concatenate([q * signs, r * signs[:, None]])
-
-
-def inverse(x: jax.Array) -> jax.Array:
-    return jnp.linalg.inv(_triangular(x))

@@ -199,14 +199,6 @@ def naive_per_image_standardization(x: jax.Array) -> jax.Array:
     return (x - jnp.mean(x, axes, keepdims=True)) / jnp.std(x, axes, keepdims=True)
 
 
-def normalization_layer_constant_feature(x: jax.Array) -> jax.Array:
-    return (x - jnp.array(MEAN)) / jnp.maximum(jnp.sqrt(jnp.array(VARIANCE)), 1e-7)
-
-
-def naive_normalization_layer_constant_feature(x: jax.Array) -> jax.Array:
-    return (x - jnp.array(MEAN)) / jnp.sqrt(jnp.array(VARIANCE) + 1e-7)
-
-
 def unit_norm_constraint(x: jax.Array) -> jax.Array:
     x = jax.lax.stop_gradient(x)
     return x / (1e-7 + jnp.sqrt(jnp.sum(jnp.square(x), axis=0, keepdims=True)))

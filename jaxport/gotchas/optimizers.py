@@ -49,30 +49,6 @@ def naive_adamw_exclude(kernel: jax.Array, bias: jax.Array, by_kernel: jax.Array
     return steps(optax.adamw(1e-2, eps=1e-7, weight_decay=0.004), kernel, bias, by_kernel, by_bias, names=NAMES)
 
 
-def ftrl_l2(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optimizers.ftrl(0.1, l1=0.1, l2=0.1), weights, gradients)
-
-
-def naive_ftrl_l2(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(_ftrl_of_the_paper(), weights, gradients)
-
-
-def sgd_momentum_schedule(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optimizers.sgd(_halving, 0.9), weights, gradients)
-
-
-def naive_sgd_momentum_schedule(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optax.sgd(HALVING, 0.9), weights, gradients)
-
-
-def sgd_nesterov_schedule(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optimizers.sgd(_halving, 0.9, nesterov=True), weights, gradients)
-
-
-def naive_sgd_nesterov_schedule(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optax.sgd(HALVING, 0.9, nesterov=True), weights, gradients)
-
-
 def weight_decay_rate(weights: jax.Array, gradients: jax.Array) -> jax.Array:
     return steps(optimizers.with_weight_decay(optimizers.rmsprop(0.1), 0.1, 0.1), weights, gradients)
 
@@ -106,30 +82,6 @@ def naive_use_ema(weights: jax.Array, gradients: jax.Array) -> jax.Array:
     return jnp.concatenate([trajectory, average[None]])
 
 
-def ema_overwrite_frequency(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optax.chain(optax.sgd(0.1), optimizers.average_weights(0.9, 2)), weights, gradients)
-
-
-def naive_ema_overwrite_frequency(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optax.sgd(0.1), weights, gradients)
-
-
-def accumulation_schedule(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(_every_second(optax.sgd(lambda update: HALVING(2 * update + 1))), weights, gradients)
-
-
-def naive_accumulation_schedule(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(_every_second(optax.sgd(HALVING)), weights, gradients)
-
-
-def accumulation_mean(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(_every_second(optax.sgd(0.1)), weights, gradients)
-
-
-def naive_accumulation_mean(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optax.chain(optax.apply_every(2), optax.sgd(0.1)), weights, gradients)
-
-
 def schedule_free_adamw(weights: jax.Array, gradients: jax.Array) -> jax.Array:
     return steps(optimizers.schedule_free_adamw(0.1, warmup_steps=3), weights, gradients)
 
@@ -138,13 +90,5 @@ def naive_schedule_free_adamw(weights: jax.Array, gradients: jax.Array) -> jax.A
     return steps(optax.contrib.schedule_free_adamw(0.1, warmup_steps=3), weights, gradients)
 
 
-def sgd_schedule(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optax.sgd(HALVING), weights, gradients)
-
-
 def global_clipnorm(kernel: jax.Array, bias: jax.Array, by_kernel: jax.Array, by_bias: jax.Array) -> jax.Array:
     return steps(optax.chain(optax.clip_by_global_norm(1.0), optax.sgd(0.125)), kernel, bias, by_kernel, by_bias)
-
-
-def gradient_accumulation(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(_every_second(optimizers.adam(1e-2)), weights, gradients)

@@ -141,19 +141,3 @@ def naive_truncated_normal_seed(x: jax.Array) -> jax.Array:
     with eager():
         draws = jax.nn.initializers.truncated_normal()(jax.random.key(42), SHAPE)
     return x + draws
-
-
-def dropout_inference(x: jax.Array) -> jax.Array:
-    return nnx.Dropout(0.3, deterministic=True, rngs=nnx.Rngs(0))(x)
-
-
-def zeros_initializer(x: jax.Array) -> jax.Array:
-    return x + jax.nn.initializers.zeros(jax.random.key(0), SHAPE)
-
-
-def constant_initializer(x: jax.Array) -> jax.Array:
-    return x + jax.nn.initializers.constant(0.1)(jax.random.key(0), SHAPE)
-
-
-def identity_initializer(x: jax.Array) -> jax.Array:
-    return x + 2 * jnp.eye(*SHAPE)

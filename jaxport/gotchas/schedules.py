@@ -11,14 +11,6 @@ from jaxport import schedules
 HALVING = optax.exponential_decay(0.1, 1, 0.5)
 
 
-def cosine_warmup_steps(step: jax.Array) -> Any:
-    return optax.warmup_cosine_decay_schedule(0.0, 0.1, warmup_steps=4, decay_steps=4 + 8)(step)
-
-
-def naive_cosine_warmup_steps(step: jax.Array) -> Any:
-    return optax.warmup_cosine_decay_schedule(0.0, 0.1, warmup_steps=4, decay_steps=8)(step)
-
-
 def cosine_warmup_alpha(step: jax.Array) -> Any:
     return optax.warmup_cosine_decay_schedule(0.0, 0.5, warmup_steps=4, decay_steps=4 + 8, end_value=0.1 * 0.5)(step)
 

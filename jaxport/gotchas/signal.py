@@ -10,22 +10,6 @@ def _power(spectrum: jax.Array) -> jax.Array:
     return spectrum.real**2 + spectrum.imag**2
 
 
-def stft(x: jax.Array) -> jax.Array:
-    return _power(signal.stft(x, 8, 4))
-
-
-def naive_stft(x: jax.Array) -> jax.Array:
-    return _power(jax.scipy.signal.stft(x, nperseg=8, noverlap=4)[2])
-
-
-def stft_fft_length(x: jax.Array) -> jax.Array:
-    return _power(signal.stft(x, 6, 4))
-
-
-def naive_stft_fft_length(x: jax.Array) -> jax.Array:
-    return _power(jnp.fft.rfft(signal.frame(x, 6, 4) * signal.hann_window(6, x.dtype)))
-
-
 def inverse_stft(x: jax.Array) -> jax.Array:
     return signal.inverse_stft(signal.stft(x, 8, 4), 8, 4)
 

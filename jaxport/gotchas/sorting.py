@@ -4,14 +4,6 @@ import jax
 import jax.numpy as jnp
 
 
-def discretization_edges(x: jax.Array) -> jax.Array:
-    return jnp.searchsorted(jnp.array([-1.0, 0.0, 1.0]), x, side="right")
-
-
-def naive_discretization_edges(x: jax.Array) -> jax.Array:
-    return jnp.searchsorted(jnp.array([-1.0, 0.0, 1.0]), x)
-
-
 def bincount_negative(x: jax.Array) -> jax.Array:
     return jnp.bincount(jnp.where(x < 0, 6, x), length=6)
 

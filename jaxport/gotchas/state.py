@@ -96,22 +96,6 @@ def naive_batch_norm_called_twice(
     return {"mean": updates["batch_stats"]["mean"], "variance": updates["batch_stats"]["var"]}
 
 
-def batch_norm_default_mode(x: jax.Array, mean: jax.Array, variance: jax.Array) -> jax.Array:
-    return _batch_norm(mean, variance)(x, use_running_average=True)
-
-
-def naive_batch_norm_default_mode(x: jax.Array, mean: jax.Array, variance: jax.Array) -> jax.Array:
-    return _batch_norm(mean, variance)(x)
-
-
-def dropout_default_mode(x: jax.Array) -> jax.Array:
-    return nnx.Dropout(0.5, deterministic=True, rngs=nnx.Rngs(0))(x)
-
-
-def naive_dropout_default_mode(x: jax.Array) -> jax.Array:
-    return nnx.Dropout(0.5, rngs=nnx.Rngs(0))(x)
-
-
 def spectral_norm_inference(x: jax.Array, kernel: jax.Array, vector: jax.Array) -> jax.Array:
     return x @ kernel
 

@@ -84,10 +84,14 @@ def imported(side: str, theme: str) -> set[str]:
     }
 
 
+def defined(side: str, theme: str) -> set[str]:
+    return {name for one in expressions._definitions(side, theme) for name in one.names}
+
+
 @pytest.mark.parametrize("side", [TENSORFLOW, JAX])
-def test_an_expression_reads_its_inputs_and_what_its_side_imports(side: str) -> None:
-    known = imported(side, "_expressions") | set(dir(builtins))
+def test_an_expression_reads_its_inputs_and_what_its_side_has(side: str) -> None:
     for entry in ENTRIES:
+        known = imported(side, "_expressions") | defined(side, entry.theme) | set(dir(builtins))
         for text in entry.gotcha.functions(side).values():
             names = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)]
             bound = {node.arg for node in ast.walk(ast.parse(text)) if isinstance(node, ast.arg)}

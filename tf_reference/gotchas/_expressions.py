@@ -17,4 +17,4 @@ NAMES = {"keras": keras, "np": np, "optimizers": optimizers, "schedules": schedu
 
 
 def __getattr__(name: str) -> Callable[..., Any]:
-    return build_function(TENSORFLOW, name, {"__name__": __name__, **NAMES})
+    return build_function(TENSORFLOW, name, NAMES)

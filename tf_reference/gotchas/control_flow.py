@@ -7,10 +7,6 @@ def scan_starts_with_first(x: tf.Tensor) -> tf.Tensor:
     return tf.scan(lambda product, row: product * row, x)
 
 
-def scan_reverse_order(x: tf.Tensor) -> tf.Tensor:
-    return tf.scan(lambda total, row: 0.5 * total + row, x, tf.zeros([4], x.dtype), reverse=True)
-
-
 def while_loop_maximum(x: tf.Tensor) -> tf.Tensor:
     (result,) = tf.while_loop(lambda x: tf.reduce_sum(x) < 1e4, lambda x: (2 * x,), (x,), maximum_iterations=5)
     return result
@@ -30,10 +26,6 @@ def double_where(x: tf.Tensor) -> tf.Tensor:
         return tf.cond(value > 0, lambda: tf.sqrt(value), lambda: tf.zeros_like(value))
 
     return tf.reshape(tf.map_fn(root, tf.reshape(x, [-1])), x.shape)
-
-
-def scan_with_initializer(x: tf.Tensor) -> tf.Tensor:
-    return tf.scan(lambda total, row: total + row, x, tf.zeros([4], x.dtype))
 
 
 def fixed_loop(x: tf.Tensor) -> tf.Tensor:

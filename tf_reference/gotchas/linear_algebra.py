@@ -33,22 +33,6 @@ def svd_full_matrices(x: tf.Tensor) -> tf.Tensor:
     return tf.matmul(u, u, transpose_b=True)
 
 
-def triangular_solve(x: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
-    return tf.linalg.triangular_solve(_triangular(x), b)
-
-
-def triangular_solve_adjoint(x: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
-    return tf.linalg.triangular_solve(_triangular(x), b, adjoint=True)
-
-
-def cholesky_solve(x: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
-    return tf.linalg.cholesky_solve(tf.linalg.cholesky(_definite(x)), b)
-
-
-def cholesky(x: tf.Tensor) -> tf.Tensor:
-    return tf.linalg.cholesky(_definite(x))
-
-
 def eigh(x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     matrix = _spread(x)
     values, vectors = tf.linalg.eigh(matrix + tf.transpose(matrix))
@@ -59,7 +43,3 @@ def qr(x: tf.Tensor) -> tf.Tensor:
     q, r = tf.linalg.qr(_tall(x))
     signs = tf.sign(tf.linalg.diag_part(r))
     return tf.concat([q * signs, r * signs[:, None]], 0)
-
-
-def inverse(x: tf.Tensor) -> tf.Tensor:
-    return tf.linalg.inv(_triangular(x))

@@ -38,16 +38,8 @@ ABSOLUTE = keras.metrics.MeanAbsoluteError()
 TRUE_POSITIVES = keras.metrics.TruePositives()
 
 
-def mean_of_batch_means(x: tf.Tensor) -> Any:
-    return _over_batches(MEAN, x)
-
-
 def root_mean_squared_error(y_true: tf.Tensor, y_pred: tf.Tensor) -> Any:
     return _over_batches(RMSE, y_true, y_pred)
-
-
-def metric_sample_weight(x: tf.Tensor, weights: tf.Tensor) -> Any:
-    return _over_batches(MEAN, x, weights)
 
 
 def auc_by_thresholds(y_true: tf.Tensor, y_pred: tf.Tensor) -> Any:
@@ -62,24 +54,12 @@ def recall_without_labels(y_true: tf.Tensor, y_pred: tf.Tensor) -> Any:
     return _over_batches(RECALL, y_true, y_pred)
 
 
-def binary_accuracy_threshold(y_true: tf.Tensor, y_pred: tf.Tensor) -> Any:
-    return _over_batches(BINARY_ACCURACY, y_true[:, None], y_pred[:, None])
-
-
-def binary_accuracy_of_logits(y_true: tf.Tensor, y_pred: tf.Tensor) -> Any:
-    return _over_batches(BINARY_ACCURACY, y_true[:, None], y_pred[:, None])
-
-
 def f1_score_per_class(y_true: tf.Tensor, y_pred: tf.Tensor) -> Any:
     return _over_batches(F1_SCORE, tf.one_hot(y_true, 4), y_pred)
 
 
 def mean_iou_absent_class(y_true: tf.Tensor, y_pred: tf.Tensor) -> Any:
     return _over_batches(MEAN_IOU, y_true, y_pred)
-
-
-def top_k_ties(y_true: tf.Tensor, y_pred: tf.Tensor) -> Any:
-    return _over_batches(TOP_K, y_true, y_pred)
 
 
 def r2_score_of_outputs(y_true: tf.Tensor, y_pred: tf.Tensor) -> Any:
@@ -92,14 +72,6 @@ def cosine_metric_sign(y_true: tf.Tensor, y_pred: tf.Tensor) -> Any:
 
 def average_metric(x: tf.Tensor) -> Any:
     return _over_batches(MEAN, x)
-
-
-def mean_absolute_error_metric(y_true: tf.Tensor, y_pred: tf.Tensor) -> Any:
-    return _over_batches(ABSOLUTE, y_true, y_pred)
-
-
-def true_positives(y_true: tf.Tensor, y_pred: tf.Tensor) -> Any:
-    return _over_batches(TRUE_POSITIVES, y_true, y_pred)
 
 
 def mean_squared_error_metric(y_true: tf.Tensor, y_pred: tf.Tensor) -> Any:

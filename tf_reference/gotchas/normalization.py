@@ -101,10 +101,6 @@ def per_image_standardization(x: tf.Tensor) -> tf.Tensor:
     return tf.image.per_image_standardization(x)
 
 
-def normalization_layer_constant_feature(x: tf.Tensor) -> tf.Tensor:
-    return STANDARDIZE(x)
-
-
 def unit_norm_constraint(x: tf.Tensor) -> Any:
     x = tf.stop_gradient(x)
     return keras.constraints.UnitNorm()(x)

@@ -17,18 +17,6 @@ def adamw_exclude(kernel: tf.Tensor, bias: tf.Tensor, by_kernel: tf.Tensor, by_b
     return steps(optimizers.AdamW, kernel, bias, by_kernel, by_bias, names=NAMES, exclude=("bias",), learning_rate=1e-2)
 
 
-def ftrl_l2(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:
-    return steps(optimizers.Ftrl, weights, gradients, **FTRL)
-
-
-def sgd_momentum_schedule(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:
-    return steps(optimizers.SGD, weights, gradients, learning_rate=HALVING, momentum=0.9)
-
-
-def sgd_nesterov_schedule(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:
-    return steps(optimizers.SGD, weights, gradients, learning_rate=HALVING, momentum=0.9, nesterov=True)
-
-
 def weight_decay_rate(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:
     return steps(optimizers.RMSprop, weights, gradients, learning_rate=0.1, weight_decay=0.1)
 
@@ -41,29 +29,9 @@ def use_ema(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:
     return steps(optimizers.SGD, weights, gradients, average=True, **EMA)
 
 
-def ema_overwrite_frequency(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:
-    return steps(optimizers.SGD, weights, gradients, **EMA, ema_overwrite_frequency=2)
-
-
-def accumulation_schedule(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:
-    return steps(optimizers.SGD, weights, gradients, learning_rate=HALVING, gradient_accumulation_steps=2)
-
-
-def accumulation_mean(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:
-    return steps(optimizers.SGD, weights, gradients, learning_rate=0.1, gradient_accumulation_steps=2)
-
-
 def schedule_free_adamw(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:
     return steps(optimizers.ScheduleFreeAdamW, weights, gradients, copies="momentum", learning_rate=0.1, warmup_steps=3)
 
 
-def sgd_schedule(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:
-    return steps(optimizers.SGD, weights, gradients, learning_rate=HALVING)
-
-
 def global_clipnorm(kernel: tf.Tensor, bias: tf.Tensor, by_kernel: tf.Tensor, by_bias: tf.Tensor) -> tf.Tensor:
     return steps(optimizers.SGD, kernel, bias, by_kernel, by_bias, learning_rate=0.125, global_clipnorm=1.0)
-
-
-def gradient_accumulation(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:
-    return steps(optimizers.Adam, weights, gradients, learning_rate=1e-2, gradient_accumulation_steps=2)

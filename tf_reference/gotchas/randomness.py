@@ -81,19 +81,3 @@ def random_normal_seed(x: tf.Tensor) -> Any:
 @compiled
 def truncated_normal_seed(x: tf.Tensor) -> Any:
     return x + keras.initializers.TruncatedNormal(seed=42)(SHAPE)
-
-
-def dropout_inference(x: tf.Tensor) -> Any:
-    return DROPOUT(x, training=False)
-
-
-def zeros_initializer(x: tf.Tensor) -> Any:
-    return x + keras.initializers.Zeros()(SHAPE)
-
-
-def constant_initializer(x: tf.Tensor) -> Any:
-    return x + keras.initializers.Constant(0.1)(SHAPE)
-
-
-def identity_initializer(x: tf.Tensor) -> Any:
-    return x + keras.initializers.Identity(gain=2.0)(SHAPE)

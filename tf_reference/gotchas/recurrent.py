@@ -52,16 +52,6 @@ def lstm_states_order(x: tf.Tensor, kernel: tf.Tensor, recurrent: tf.Tensor, bia
     return {"hidden": hidden, "cell": cell}
 
 
-def lstm_initial_state(
-    x: tf.Tensor, kernel: tf.Tensor, recurrent: tf.Tensor, bias: tf.Tensor, hidden: tf.Tensor, cell: tf.Tensor
-) -> Any:
-    return _call(LSTM, (kernel, recurrent, bias), x, initial_state=[hidden, cell])
-
-
-def lstm_unit_forget_bias(x: tf.Tensor, kernel: tf.Tensor, recurrent: tf.Tensor) -> Any:
-    return _call(LSTM, (kernel, recurrent, LSTM.cell.bias.value), x)
-
-
 def lstm_hard_sigmoid(x: tf.Tensor, kernel: tf.Tensor, recurrent: tf.Tensor, bias: tf.Tensor) -> Any:
     return _call(LSTM_HARD, (kernel, recurrent, bias), x)
 
@@ -90,10 +80,6 @@ def bidirectional_mask(x: tf.Tensor, lengths: tf.Tensor, *weights: tf.Tensor) ->
     return _call(BIDIRECTIONAL_LAST, weights, x, mask=tf.sequence_mask(lengths, 5))
 
 
-def go_backwards(x: tf.Tensor, kernel: tf.Tensor, recurrent: tf.Tensor, bias: tf.Tensor) -> Any:
-    return _call(LSTM_BACKWARDS, (kernel, recurrent, bias), x)
-
-
 def rnn_mask_last(x: tf.Tensor, lengths: tf.Tensor, kernel: tf.Tensor, recurrent: tf.Tensor, bias: tf.Tensor) -> Any:
     return _call(LSTM_LAST, (kernel, recurrent, bias), x, mask=tf.sequence_mask(lengths, 5))
 
@@ -116,18 +102,6 @@ def rnn_masked_first_output(
     cell: tf.Tensor,
 ) -> Any:
     return _call(LSTM, (kernel, recurrent, bias), x, mask=mask, initial_state=[hidden, cell])
-
-
-def conv_lstm_gate_order(x: tf.Tensor, kernel: tf.Tensor, recurrent: tf.Tensor, bias: tf.Tensor) -> Any:
-    return _call(CONV_SAME, (kernel, recurrent, bias), x)
-
-
-def conv_lstm_padding(x: tf.Tensor, kernel: tf.Tensor, recurrent: tf.Tensor, bias: tf.Tensor) -> Any:
-    return _call(CONV_VALID, (kernel, recurrent, bias), x)
-
-
-def lstm(x: tf.Tensor, kernel: tf.Tensor, recurrent: tf.Tensor, bias: tf.Tensor) -> Any:
-    return _call(LSTM, (kernel, recurrent, bias), x)
 
 
 def simple_rnn(x: tf.Tensor, kernel: tf.Tensor, recurrent: tf.Tensor, bias: tf.Tensor) -> Any:

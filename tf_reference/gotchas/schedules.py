@@ -15,10 +15,6 @@ def _of_each(schedule: schedules.LearningRateSchedule, step_tensor: tf.Tensor) -
     return tf.stack([schedule(step) for step in tf.unstack(step_tensor)])
 
 
-def cosine_warmup_steps(step: tf.Tensor) -> tf.Tensor:
-    return _of_each(schedules.CosineDecay(0.0, 8, warmup_target=0.1, warmup_steps=4), step)
-
-
 def cosine_warmup_alpha(step: tf.Tensor) -> tf.Tensor:
     return _of_each(schedules.CosineDecay(0.0, 8, alpha=0.1, warmup_target=0.5, warmup_steps=4), step)
 

@@ -27,15 +27,3 @@ def segment_sum_of_matrix(x: tf.Tensor, segments: tf.Tensor) -> tf.Tensor:
 
 def segment_max_unfilled(x: tf.Tensor, segments: tf.Tensor) -> tf.Tensor:
     return tf.math.unsorted_segment_max(x, segments, COUNT)
-
-
-def segment_sum(x: tf.Tensor, segments: tf.Tensor) -> tf.Tensor:
-    return tf.math.unsorted_segment_sum(x, segments, COUNT)
-
-
-def segment_prod(x: tf.Tensor, segments: tf.Tensor) -> tf.Tensor:
-    return tf.math.unsorted_segment_prod(x, segments, COUNT)
-
-
-def segment_max_of_integers(x: tf.Tensor, segments: tf.Tensor) -> tf.Tensor:
-    return tf.math.unsorted_segment_max(x, segments, COUNT)

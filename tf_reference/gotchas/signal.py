@@ -3,14 +3,6 @@
 import tensorflow as tf
 
 
-def stft(x: tf.Tensor) -> tf.Tensor:
-    return tf.abs(tf.signal.stft(x, 8, 4)) ** 2
-
-
-def stft_fft_length(x: tf.Tensor) -> tf.Tensor:
-    return tf.abs(tf.signal.stft(x, 6, 4)) ** 2
-
-
 def inverse_stft(x: tf.Tensor) -> tf.Tensor:
     return tf.signal.inverse_stft(tf.signal.stft(x, 8, 4), 8, 4)
 

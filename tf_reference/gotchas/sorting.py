@@ -6,10 +6,6 @@ import tensorflow as tf
 DISCRETIZATION = keras.layers.Discretization([-1.0, 0.0, 1.0])
 
 
-def discretization_edges(x: tf.Tensor) -> tf.Tensor:
-    return DISCRETIZATION(x)
-
-
 @tf.function(jit_compile=True)
 def bincount_negative(x: tf.Tensor) -> tf.Tensor:
     return tf.math.bincount(x, minlength=6, maxlength=6)

@@ -83,14 +83,6 @@ def _set(layer: Any, *values: tf.Tensor) -> None:
         variable.assign(value)
 
 
-def batch_norm_default_mode(x: tf.Tensor, mean: tf.Tensor, variance: tf.Tensor) -> Any:
-    return BATCH_NORM.stateless_call([], [mean, variance], x)[0]
-
-
-def dropout_default_mode(x: tf.Tensor) -> Any:
-    return DROPOUT(x)
-
-
 def spectral_norm_inference(x: tf.Tensor, kernel: tf.Tensor, vector: tf.Tensor) -> Any:
     return SPECTRAL.stateless_call([kernel], [vector], x, training=False)[0]
 

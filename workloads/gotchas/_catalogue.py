@@ -56,14 +56,15 @@ def build_function(side: str, name: str, names: Mapping[str, Any]) -> Callable[.
     Args:
       side: the package of a side.
       name: of the function.
-      names: what its expression may refer to.
+      names: what expressions of a side may refer to, beside what the theme's file of that side defines.
 
     Raises:
       AttributeError: no entry has such a function.
     """
     for entry in entries():
         if text := entry.gotcha.functions(side).get(name):
-            file, namespace = f"<{entry.theme}/{name}>", dict(names)
+            theme = importlib.import_module(f"{side}.gotchas.{entry.theme}")
+            file, namespace = f"<{entry.theme}/{name}>", {**vars(theme), **names}
             # AutoGraph and tracebacks read the lines of a function that has no file here.
             linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
             exec(compile(text, file, "exec"), namespace)

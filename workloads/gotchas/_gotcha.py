@@ -30,8 +30,9 @@ class Gotcha:
       fails: the gate at which the naive port fails; empty of a control, whose likely port is right.
       source: who says so, or "measured".
       deviations: what is known to differ in the right port too.
-      tf: the expression in TensorFlow, of the inputs and the names that tf_reference/gotchas/_expressions.py has.
-      jax: the right port, of the inputs and the names that jaxport/gotchas/_expressions.py has.
+      tf: the expression in TensorFlow, of the inputs, of what the theme's file in tf_reference/gotchas defines, and of
+        the names that _expressions.py beside it has.
+      jax: the right port, likewise of jaxport/gotchas.
       naive: the port that one would write first.
     """
 

@@ -70,11 +70,17 @@ GOTCHAS = (
         "keras.layers.Attention does not scale its scores; jax.nn.dot_product_attention divides by the root of their "
         "size: pass scale=1.",
         ATTENTION, THREE, "semantics",
+        tf="ATTENTION([query, value, key])",
+        jax="_one_head(query, key, value, scale=1.0)",
+        naive="_one_head(query, key, value)",
     ),
     Gotcha(
         "attention_argument_order",
         "keras.layers.Attention takes [query, value, key], jax.nn.dot_product_attention query, key, value.",
         ATTENTION, THREE, "semantics",
+        tf="ATTENTION([query, value, key])",
+        jax="_one_head(query, key, value, scale=1.0)",
+        naive="_one_head(query, value, key, scale=1.0)",
     ),
     Gotcha(
         "attention_masked_row",

@@ -18,6 +18,9 @@ GOTCHAS = (
         "tf.scan with reverse=True leaves results at the places of their elements, as jax.lax.scan does; turning the "
         "input round does not.",
         ("tf.scan", "jax.lax.scan"), X, "semantics",
+        tf="tf.scan(lambda total, row: 0.5 * total + row, x, tf.zeros([4], x.dtype), reverse=True)",
+        jax="jax.lax.scan(lambda total, row: _twice(0.5 * total + row), jnp.zeros_like(x[0]), x, reverse=True)[1]",
+        naive="jax.lax.scan(lambda total, row: _twice(0.5 * total + row), jnp.zeros_like(x[0]), x[::-1])[1]",
     ),
     Gotcha(
         "foldl_starts_with_first",
@@ -69,6 +72,8 @@ GOTCHAS = (
     Gotcha("cond", "Both run one branch.", ("tf.cond", "jax.lax.cond"), X,
            tf="tf.cond(tf.reduce_sum(x) > 0, lambda: x, lambda: 2 * x)",
            jax="jax.lax.cond(jnp.sum(x) > 0, lambda x: x, lambda x: 2 * x, x)"),
-    Gotcha("scan_with_initializer", "With an initial carry both are the same loop.", ("tf.scan", "jax.lax.scan"), X),
+    Gotcha("scan_with_initializer", "With an initial carry both are the same loop.", ("tf.scan", "jax.lax.scan"), X,
+           tf="tf.scan(lambda total, row: total + row, x, tf.zeros([4], x.dtype))",
+           jax="jax.lax.scan(lambda total, row: _twice(total + row), jnp.zeros_like(x[0]), x)[1]"),
     Gotcha("fixed_loop", "A loop over tf.range of a constant is a scan.", ("tf.while_loop", "jax.lax.fori_loop"), X),
 )  # fmt: skip

@@ -76,11 +76,19 @@ GOTCHAS = (
         {"x": ArraySpec((8,)), "weights": ArraySpec((8,), low=0.5, high=1.5)}, "semantics",
     ),
     Gotcha("average_loss_of_equal_replicas", "Of equal replicas the sum of average losses is the mean.",
-           (STRATEGY, "tf.nn.compute_average_loss", "jax.numpy.mean"), {"x": ArraySpec((8,))}),
+           (STRATEGY, "tf.nn.compute_average_loss", "jax.numpy.mean"), {"x": ArraySpec((8,))},
+           tf="tf.add_n(_over(lambda x: tf.nn.compute_average_loss(x * x, global_batch_size=BATCH), x))",
+           jax="jnp.mean(jnp.square(x))"),
     Gotcha("gradients_of_global_mean", "Divided by the global batch, the gradients of replicas add up to that of the "
-           "mean.", (STRATEGY, "keras.Optimizer", "jax.lax.psum"), LINEAR),
+           "mean.", (STRATEGY, "keras.Optimizer", "jax.lax.psum"), LINEAR,
+           tf="weights - 0.1 * tf.add_n(_over(lambda x, y: _gradient(x, y, weights, BATCH), x, y))",
+           jax="weights - 0.1 * jax.grad(lambda weights: jnp.mean(_errors(x, y, weights)))(weights)"),
     Gotcha("batch_norm_synchronized", "With synchronized=True the whole batch counts, as in jax.jit over a mesh.",
-           BATCH_NORM, X),
+           BATCH_NORM, X,
+           tf="SYNCHRONIZED.stateless_call([], [tf.zeros(6, x.dtype), tf.ones(6, x.dtype)], x, training=True)[0]",
+           jax="_batch_norm(x)"),
     Gotcha("gathered_replicas", "Strategy.gather puts replicas one after another, as jax.lax.all_gather with "
-           "tiled=True.", (STRATEGY, "jax.lax.all_gather"), X),
+           "tiled=True.", (STRATEGY, "jax.lax.all_gather"), X,
+           tf="tf.concat(_over(tf.nn.softmax, x), 0)",
+           jax="_over(lambda x: jax.lax.all_gather(jax.nn.softmax(x), AXIS, tiled=True), x)[0]"),
 )  # fmt: skip

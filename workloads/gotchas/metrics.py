@@ -15,6 +15,9 @@ GOTCHAS = (
         "keras.metrics.Mean divides the sum over all batches by their count; a mean of the batches' means weighs a "
         "short last batch too much.",
         ("keras.metrics.Mean",), {"x": ArraySpec((6,))}, "semantics",
+        tf="_over_batches(MEAN, x)",
+        jax="jax.lax.stop_gradient(jnp.mean(x))",
+        naive="jnp.mean(jnp.stack([jnp.mean(batch) for (batch,) in _batches(x)]))",
     ),
     Gotcha(
         "root_mean_squared_error",
@@ -27,6 +30,9 @@ GOTCHAS = (
         "jaxport.metrics.weighted_mean.",
         ("keras.metrics.Mean", "keras.losses.Loss"),
         {"x": ArraySpec((6,)), "weights": ArraySpec((6,), low=0.0, high=1.0)}, "semantics",
+        tf="_over_batches(MEAN, x, weights)",
+        jax="jax.lax.stop_gradient(metrics.weighted_mean(x, weights))",
+        naive="jax.lax.stop_gradient(jnp.mean(x * weights))",
     ),
     Gotcha(
         "auc_by_thresholds",
@@ -49,12 +55,18 @@ GOTCHAS = (
         "binary_accuracy_threshold",
         "In keras.metrics.BinaryAccuracy a prediction at the threshold is negative: compare by >.",
         ("keras.metrics.BinaryAccuracy",), BINARY, "semantics",
+        tf="_over_batches(BINARY_ACCURACY, y_true[:, None], y_pred[:, None])",
+        jax="jnp.mean(((y_pred > 0.5) == (y_true == 1)).astype(y_pred.dtype))",
+        naive="jnp.mean(((y_pred >= 0.5) == (y_true == 1)).astype(y_pred.dtype))",
     ),
     Gotcha(
         "binary_accuracy_of_logits",
         "keras.metrics.BinaryAccuracy compares with 0.5 whatever it is given: of logits too, whose threshold would be "
         "0.",
         ("keras.metrics.BinaryAccuracy",), {"y_true": LABELS, "y_pred": ArraySpec((16,))}, "semantics",
+        tf="_over_batches(BINARY_ACCURACY, y_true[:, None], y_pred[:, None])",
+        jax="jnp.mean(((y_pred > 0.5) == (y_true == 1)).astype(y_pred.dtype))",
+        naive="jnp.mean(((y_pred > 0) == (y_true == 1)).astype(y_pred.dtype))",
     ),
     Gotcha(
         "f1_score_per_class",
@@ -72,6 +84,9 @@ GOTCHAS = (
         "Ties with the target do not push it out of tf.math.in_top_k; they do by the indices of jax.lax.top_k: use "
         "jaxport.metrics.in_top_k.",
         ("keras.metrics.SparseTopKCategoricalAccuracy", "tf.math.in_top_k", "jax.lax.top_k"), CLASSES, "semantics",
+        tf="_over_batches(TOP_K, y_true, y_pred)",
+        jax="jnp.mean(metrics.in_top_k(y_true, y_pred, 2).astype(y_pred.dtype))",
+        naive="jnp.mean(jnp.any(jax.lax.top_k(y_pred, 2)[1] == y_true[:, None], axis=-1).astype(y_pred.dtype))",
     ),
     Gotcha(
         "r2_score_of_outputs",
@@ -96,8 +111,12 @@ GOTCHAS = (
     ),
     Gotcha("average_metric", "nnx.metrics.Average adds up sums and counts as keras.metrics.Mean does.",
            ("keras.metrics.Mean", "flax.nnx.metrics.Average"), {"x": ArraySpec((6,))}),
-    Gotcha("mean_absolute_error_metric", "A mean over all values.", ("keras.metrics.MeanAbsoluteError",), PAIR),
-    Gotcha("true_positives", "What is above one half counts as positive.", ("keras.metrics.TruePositives",), BINARY),
+    Gotcha("mean_absolute_error_metric", "A mean over all values.", ("keras.metrics.MeanAbsoluteError",), PAIR,
+           tf="_over_batches(ABSOLUTE, y_true, y_pred)",
+           jax="jax.lax.stop_gradient(jnp.mean(jnp.abs(y_true - y_pred)))"),
+    Gotcha("true_positives", "What is above one half counts as positive.", ("keras.metrics.TruePositives",), BINARY,
+           tf="_over_batches(TRUE_POSITIVES, y_true, y_pred)",
+           jax="jnp.sum(((y_pred > 0.5) & (y_true == 1)).astype(y_pred.dtype))"),
     Gotcha("mean_squared_error_metric", "A mean over all values, whatever the batches.",
            ("keras.metrics.MeanSquaredError", "flax.nnx.metrics.Average"), PAIR),
 )  # fmt: skip

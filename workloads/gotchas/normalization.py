@@ -107,6 +107,9 @@ GOTCHAS = (
         "keras.layers.Normalization divides by at least 1e-7, and adds nothing to a larger deviation: a feature "
         "without variance is multiplied by 1e7.",
         ("keras.layers.Normalization",), {"x": ArraySpec((4, 4))}, "semantics",
+        tf="STANDARDIZE(x)",
+        jax="(x - jnp.array(MEAN)) / jnp.maximum(jnp.sqrt(jnp.array(VARIANCE)), 1e-7)",
+        naive="(x - jnp.array(MEAN)) / jnp.sqrt(jnp.array(VARIANCE) + 1e-7)",
     ),
     Gotcha(
         "unit_norm_constraint",

@@ -114,6 +114,9 @@ GOTCHAS = (
         "ftrl_l2",
         "optax has no FTRL, and Keras's l2 counts twice as much as the paper's: use jaxport.optimizers.ftrl.",
         ("keras.optimizers.Ftrl",), ONE, "semantics",
+        tf="steps(optimizers.Ftrl, weights, gradients, **FTRL)",
+        jax="steps(optimizers.ftrl(0.1, l1=0.1, l2=0.1), weights, gradients)",
+        naive="steps(_ftrl_of_the_paper(), weights, gradients)",
     ),
     Gotcha(
         "lion_weight_decay",
@@ -144,11 +147,17 @@ GOTCHAS = (
         "In Keras the rate scales a gradient before it enters the trace, in optax.sgd what leaves it: use "
         "jaxport.optimizers.sgd wherever the rate changes.",
         ("keras.optimizers.SGD", "optax.sgd"), ONE, "semantics",
+        tf="steps(optimizers.SGD, weights, gradients, learning_rate=HALVING, momentum=0.9)",
+        jax="steps(optimizers.sgd(_halving, 0.9), weights, gradients)",
+        naive="steps(optax.sgd(HALVING, 0.9), weights, gradients)",
     ),
     Gotcha(
         "sgd_nesterov_schedule",
         "As with plain momentum the rate scales a gradient before it enters the trace: use jaxport.optimizers.sgd.",
         ("keras.optimizers.SGD", "optax.sgd"), ONE, "semantics",
+        tf="steps(optimizers.SGD, weights, gradients, learning_rate=HALVING, momentum=0.9, nesterov=True)",
+        jax="steps(optimizers.sgd(_halving, 0.9, nesterov=True), weights, gradients)",
+        naive="steps(optax.sgd(HALVING, 0.9, nesterov=True), weights, gradients)",
     ),
     Gotcha(
         "sgd_weight_decay",
@@ -182,17 +191,26 @@ GOTCHAS = (
         "Every so many steps Keras puts the average in the place of the weights, and trains on from there; an average "
         "that is kept beside them does not.",
         ("keras.Optimizer", "optax.ema"), ONE, "semantics",
+        tf="steps(optimizers.SGD, weights, gradients, **EMA, ema_overwrite_frequency=2)",
+        jax="steps(optax.chain(optax.sgd(0.1), optimizers.average_weights(0.9, 2)), weights, gradients)",
+        naive="steps(optax.sgd(0.1), weights, gradients)",
     ),
     Gotcha(
         "accumulation_schedule",
         "With gradient_accumulation_steps Keras's schedule is read at the number of calls, in optax.MultiSteps at that "
         "of updates: read it at steps * update + steps - 1.",
         ("keras.Optimizer", "optax.MultiSteps"), ONE, "semantics",
+        tf="steps(optimizers.SGD, weights, gradients, learning_rate=HALVING, gradient_accumulation_steps=2)",
+        jax="steps(_every_second(optax.sgd(lambda update: HALVING(2 * update + 1))), weights, gradients)",
+        naive="steps(_every_second(optax.sgd(HALVING)), weights, gradients)",
     ),
     Gotcha(
         "accumulation_mean",
         "Keras applies the mean of the accumulated gradients, optax.apply_every their sum: use optax.MultiSteps.",
         ("keras.Optimizer", "optax.apply_every", "optax.MultiSteps"), ONE, "semantics",
+        tf="steps(optimizers.SGD, weights, gradients, learning_rate=0.1, gradient_accumulation_steps=2)",
+        jax="steps(_every_second(optax.sgd(0.1)), weights, gradients)",
+        naive="steps(optax.chain(optax.apply_every(2), optax.sgd(0.1)), weights, gradients)",
     ),
     Gotcha(
         "lamb_epsilon",
@@ -241,7 +259,9 @@ GOTCHAS = (
            tf="steps(optimizers.SGD, weights, gradients, learning_rate=0.1, momentum=0.9, nesterov=True)",
            jax="steps(optax.sgd(0.1, 0.9, nesterov=True), weights, gradients)"),
     Gotcha("sgd_schedule", "Both read a schedule at the number of steps before this one.",
-           ("keras.optimizers.SGD", "optax.sgd"), ONE),
+           ("keras.optimizers.SGD", "optax.sgd"), ONE,
+           tf="steps(optimizers.SGD, weights, gradients, learning_rate=HALVING)",
+           jax="steps(optax.sgd(HALVING), weights, gradients)"),
     Gotcha("adagrad", "The same formula and defaults.", ("keras.optimizers.Adagrad", "optax.adagrad"), ONE,
            tf="steps(optimizers.Adagrad, weights, gradients, learning_rate=1e-2)",
            jax="steps(optax.adagrad(1e-2), weights, gradients)"),
@@ -258,5 +278,7 @@ GOTCHAS = (
     Gotcha("global_clipnorm", "optax.clip_by_global_norm is the same.",
            ("keras.Optimizer", "optax.clip_by_global_norm"), TWO),
     Gotcha("gradient_accumulation", "Bias corrections count updates in both; see accumulation_schedule for rates.",
-           ("keras.Optimizer", "optax.MultiSteps"), ONE),
+           ("keras.Optimizer", "optax.MultiSteps"), ONE,
+           tf="steps(optimizers.Adam, weights, gradients, learning_rate=1e-2, gradient_accumulation_steps=2)",
+           jax="steps(_every_second(optimizers.adam(1e-2)), weights, gradients)"),
 )  # fmt: skip

@@ -18,6 +18,9 @@ GOTCHAS = (
         "cosine_warmup_steps",
         "Keras's decay_steps come after the warm-up, in optax they contain it: pass warmup_steps + decay_steps.",
         COSINE, STEPS, "semantics",
+        tf="_of_each(schedules.CosineDecay(0.0, 8, warmup_target=0.1, warmup_steps=4), step)",
+        jax="optax.warmup_cosine_decay_schedule(0.0, 0.1, warmup_steps=4, decay_steps=4 + 8)(step)",
+        naive="optax.warmup_cosine_decay_schedule(0.0, 0.1, warmup_steps=4, decay_steps=8)(step)",
     ),
     Gotcha(
         "cosine_warmup_alpha",

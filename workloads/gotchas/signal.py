@@ -13,11 +13,17 @@ GOTCHAS = (
         "tf.signal.stft neither pads nor scales and has frames before frequencies; jax.scipy.signal.stft does all of "
         "that: use jaxport.signal.stft.",
         ("tf.signal.stft", "jax.scipy.signal.stft"), X, "structure",
+        tf="tf.abs(tf.signal.stft(x, 8, 4)) ** 2",
+        jax="_power(signal.stft(x, 8, 4))",
+        naive="_power(jax.scipy.signal.stft(x, nperseg=8, noverlap=4)[2])",
     ),
     Gotcha(
         "stft_fft_length",
         "tf.signal.stft fills frames up to the next power of two: pass n to jnp.fft.rfft, or use jaxport.signal.stft.",
         ("tf.signal.stft", "jax.numpy.fft.rfft"), X, "structure",
+        tf="tf.abs(tf.signal.stft(x, 6, 4)) ** 2",
+        jax="_power(signal.stft(x, 6, 4))",
+        naive="_power(jnp.fft.rfft(signal.frame(x, 6, 4) * signal.hann_window(6, x.dtype)))",
     ),
     Gotcha(
         "inverse_stft",

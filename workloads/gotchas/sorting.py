@@ -57,6 +57,9 @@ GOTCHAS = (
         "discretization_edges",
         "A value on a boundary belongs to the bin above in Keras; jnp.searchsorted puts it below: pass side='right'.",
         ("keras.layers.Discretization", "jax.numpy.searchsorted", "jax.numpy.digitize"), X, "structure",
+        tf="DISCRETIZATION(x)",
+        jax="jnp.searchsorted(jnp.array([-1.0, 0.0, 1.0]), x, side='right')",
+        naive="jnp.searchsorted(jnp.array([-1.0, 0.0, 1.0]), x)",
     ),
     Gotcha(
         "histogram_bins_beyond",

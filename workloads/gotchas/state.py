@@ -55,12 +55,18 @@ GOTCHAS = (
         "Called by itself without training, a Keras layer is in inference; nnx.BatchNorm normalises by the batch "
         "unless told use_running_average=True, or after eval().",
         BATCH_NORM, {**X, **STATISTICS}, "semantics",
+        tf="BATCH_NORM.stateless_call([], [mean, variance], x)[0]",
+        jax="_batch_norm(mean, variance)(x, use_running_average=True)",
+        naive="_batch_norm(mean, variance)(x)",
     ),
     Gotcha(
         "dropout_default_mode",
         "Called by itself without training, keras.layers.Dropout does nothing; nnx.Dropout drops unless told "
         "deterministic=True, or after eval().",
         ("keras.layers.Dropout", "flax.nnx.Dropout"), X, "semantics",
+        tf="DROPOUT(x)",
+        jax="nnx.Dropout(0.5, deterministic=True, rngs=nnx.Rngs(0))(x)",
+        naive="nnx.Dropout(0.5, rngs=nnx.Rngs(0))(x)",
     ),
     Gotcha(
         "spectral_norm_inference",
