@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from compare.record.alignment_part import Alignment
@@ -26,16 +26,13 @@ from compare.report import (
     verdicts,
 )
 from compare.report.overviews import OverviewRow
-from compare.report.pages import Block, Cell, Charts, Column, Folded, Lines, Table, Tone, columns
+from compare.report.pages import Block, Cell, Charts, Column, Folded, Lines, Table, columns
 from compare.report.standings import ratio_cell
 from workloads._dimensions import describe_dimensions
 from workloads._modes import JAX_JIT, JAX_TUNED
 
 _UNFOLDED = 12
 """Places of a frontier, or names of kernels, up to which they stand on the page, and not behind a click."""
-_TONES: Mapping[str, Tone] = {
-    **{"pass": "pass", "faster": "pass", "fail": "fail", "slower": "fail", "equivalent": "", "not_applicable": "note"},
-}
 _FAILURES = (*columns("side", "requested"), Column("reason", "wrap"))
 _DEVIATIONS = (
     *(*columns("gate", "kind"), Column("pass and leaf", "code")),
@@ -146,9 +143,9 @@ def _facts(workload: Workload) -> list[tuple[str, str]]:
 
 def _parity(workload: Workload) -> list[Block]:
     parity = workload.parity or Parity()
-    sizes = [(describe_dimensions(size.dimensions), _verdict(size.verdict), size.reason) for size in parity.sizes]
+    sizes = [(describe_dimensions(size.dimensions), verdicts.cell(size.verdict), size.reason) for size in parity.sizes]
     swept = [
-        (row.input, row.pass_, _verdict(row.verdict), "\n".join(row.said), row.operation, row.original)
+        (row.input, row.pass_, verdicts.cell(row.verdict), "\n".join(row.said), row.operation, row.original)
         for row in reach.rows(workload)
     ]
     key = ", ".join(f"{mark} {sentence}" for mark, sentence in reach.key(workload))
@@ -181,12 +178,6 @@ def _deviation(deviation: Deviation) -> Sequence[str]:
     where = " ".join(filter(None, (deviation.pass_, deviation.leaf)))
     errors = numbers.error(deviation.observed), numbers.error(deviation.bound)
     return deviation.gate, deviation.kind or "declared", where, *errors, deviation.reason
-
-
-def _verdict(verdict: str | None, withheld: str = "") -> Cell:
-    """A verdict in words and by colour, or why it is withheld."""
-    text = "withheld" if withheld else verdict or verdicts.NOT_JUDGED
-    return Cell(verdicts.WORDS.get(text, text), _TONES.get(text, "warning"), withheld)
 
 
 def _programs(workload: Workload, name: str) -> ProgramSection:
@@ -237,7 +228,7 @@ def _timing(workload: Workload) -> list[Block]:
 
 
 def _ratio(row: tables.RatioRow) -> Sequence[Cell | str]:
-    return Cell(row.ratio, "strong"), row.interval, _verdict(row.verdict, row.withheld)
+    return Cell(row.ratio, "strong"), row.interval, verdicts.cell(row.verdict, row.withheld)
 
 
 def _conditions(workload: Workload) -> list[Block]:
@@ -276,5 +267,5 @@ def _by_threads(times: timing_notes.ByThreads | None) -> list[Block]:
 
 
 def _peer(row: timing_notes.PeerRow) -> Sequence[Cell | str]:
-    verdict = _verdict(row.verdict)
+    verdict = verdicts.cell(row.verdict)
     return row.name, row.version, Cell(verdict.text, verdict.tone, row.reason), row.median, ratio_cell(row.ratio)

@@ -1,4 +1,4 @@
-"""What a notebook shows of times and of programs: a verdict, one table, and sentences."""
+"""What a notebook shows: a verdict, one table, and sentences."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from compare.report import verdicts
 from compare.report.page_html import TEMPLATES, templates
+from compare.report.pages import Cell
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Page:
     name: str
     verdict: str
     titles: Sequence[str]
-    rows: Sequence[Sequence[str]]
+    rows: Sequence[Sequence[Cell | str]]
     lines: Sequence[str]
 
 
