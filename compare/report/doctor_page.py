@@ -111,12 +111,12 @@ def _layers(diagnosis: Diagnosis) -> Section:
 
 def _layer(layer: LayerKind) -> Sequence[Cell | str]:
     module = layer.module if layer.module != "keras.layers" else ""
-    left = [f"to be written: {line}" for line in layer.left] if layer.flax or layer.linen else []
+    to_write = [f"to be written: {line}" for line in layer.left] if layer.flax or layer.linen else []
     example = "\n".join(filter(None, (*layer.example[:1], layer.jax, *layer.example[1:2])))
     name, count = Cell(words.kind_of(layer), note=module), str(len(layer.names))
     return (
         *(name, count, words.means(layer), words.counterpart(layer)),
-        *(example, ". ".join(filter(None, (*left, layer.source, layer.note)))),
+        *(example, ". ".join(filter(None, (*to_write, layer.source, layer.note)))),
         *(Cell("", names=layer.names), Cell("", names=layer.general)),
     )
 
@@ -134,8 +134,8 @@ def _operation(operation: OperationKind) -> Sequence[Cell | str]:
 
 
 def _model(diagnosis: Diagnosis) -> Section:
-    rows = [("input", each.name, each.type) for each in diagnosis.inputs]
-    rows += [("output", each.name, each.type) for each in diagnosis.outputs]
+    rows = [("input", array.name, array.type) for array in diagnosis.inputs]
+    rows += [("output", array.name, array.type) for array in diagnosis.outputs]
     weights = f", {diagnosis.weights:,} numbers in them" if diagnosis.weights else ""
     variables = Lines([f"{words.many(diagnosis.variables, 'variable')}{weights}."])
     table = Table((Column(""), *columns("name", "type", kind="code")), rows, "inputs and outputs")

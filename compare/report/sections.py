@@ -149,7 +149,7 @@ def _parity(workload: Workload) -> list[Block]:
         for row in reach.rows(workload)
     ]
     key = ", ".join(f"{mark} {sentence}" for mark, sentence in reach.key(workload))
-    drawn = reach.chart(workload)
+    svg = reach.chart(workload)
     gaps = [
         f"Largest difference between {gap.first} and {gap.second}: {numbers.error(gap.error)} of the loss, at step "
         f"{gap.step}."
@@ -161,7 +161,7 @@ def _parity(workload: Workload) -> list[Block]:
         Lines([finding.message for finding in parity.findings], title="Where TensorFlow's own modes disagree"),
         Table(_SIZES, sizes, title="At other sizes"),
         Table(_REACH, swept, title="Input ranges"),
-        *([Folded("Chart of every call", [Charts([(key, drawn)])])] if drawn else []),
+        *([Folded("Chart of every call", [Charts([(key, svg)])])] if svg else []),
         Charts([("Training loss: TF wide, JAX thin", charts.losses(workload))]),
         Lines(gaps, "note"),
     ]
@@ -182,7 +182,9 @@ def _deviation(deviation: Deviation) -> Sequence[str]:
 
 def _programs(workload: Workload, name: str) -> ProgramSection:
     departures = (workload.alignment or Alignment()).frontier
-    rows = [(each.side, each.op, each.name, each.source, each.reason) for each in departures]
+    rows = [
+        (departure.side, departure.op, departure.name, departure.source, departure.reason) for departure in departures
+    ]
     title = f"Frontier: the programs diverge in {numbers.count_of(len(rows), 'place')}"
     frontier = Table(_FRONTIER, rows, title=title if len(rows) <= _UNFOLDED else "")
     return ProgramSection(
@@ -201,9 +203,9 @@ def _programs(workload: Workload, name: str) -> ProgramSection:
 
 def _kernels(row: tables.KernelRow) -> Sequence[Cell | str]:
     names = [f"{name} x{times}" if times > 1 else name for name, times in row.names]
-    listed = Cell(", ".join(names)) if len(names) <= _UNFOLDED else Cell("", names=names)
+    names_cell = Cell(", ".join(names)) if len(names) <= _UNFOLDED else Cell("", names=names)
     why = " ".join(filter(None, (row.reason, row.alike and f"{row.alike}.")))
-    return row.mode, Cell(row.count, "strong"), why, listed
+    return row.mode, Cell(row.count, "strong"), why, names_cell
 
 
 def _timing(workload: Workload) -> list[Block]:
@@ -220,11 +222,16 @@ def _timing(workload: Workload) -> list[Block]:
     if not modes and not ratios:
         return []
     alike = [f"{line}." for line in tables.modes_alike(workload, (workload.timing or Timing()).modes)]
-    drawn = [
+    times = [
         ("Time of a call in each mode", charts.timing(workload)),
         ("Time ratios: left of the line, the first is faster", charts.ratios(workload)),
     ]
-    return [Charts(drawn), Table(_MODES, modes, "times"), Lines(alike, "note"), Table(_RATIOS, ratios, "time ratios")]
+    return [
+        Charts(times),
+        Table(_MODES, modes, "times"),
+        Lines(alike, "note"),
+        Table(_RATIOS, ratios, "time ratios"),
+    ]
 
 
 def _ratio(row: tables.RatioRow) -> Sequence[Cell | str]:
@@ -232,7 +239,7 @@ def _ratio(row: tables.RatioRow) -> Sequence[Cell | str]:
 
 
 def _conditions(workload: Workload) -> list[Block]:
-    threads, planted = timing_notes.threads(workload), timing_notes.planted_rows(workload)
+    threads, slowdowns = timing_notes.threads(workload), timing_notes.planted_rows(workload)
     withheld = "" if threads is None or threads.equal else "withheld "
     usage = f"{withheld}Threads: {'; '.join(filter(None, (threads.sentence, threads.reason)))}." if threads else ""
     smallest = [
@@ -242,7 +249,7 @@ def _conditions(workload: Workload) -> list[Block]:
     return [
         Lines([usage] if usage else [], "warning" if withheld else "note"),
         Lines(smallest, title="Statistical power"),
-        Table(_PLANTED, [(row.name, *_ratio(row)) for row in planted], "planted slowdowns"),
+        Table(_PLANTED, [(row.name, *_ratio(row)) for row in slowdowns], "planted slowdowns"),
         *_by_threads(timing_notes.by_threads(workload)),
         Table(
             _PEERS,

@@ -47,11 +47,11 @@ def page(trend: Trend) -> Page:
     by_workload: dict[str, list[Line]] = {}
     for line in trend.lines:
         by_workload.setdefault(line.workload, []).append(line)
-    confirmed = sum(line.confirmed for line in trend.lines)
+    regressions = sum(line.confirmed for line in trend.lines)
     runs = f", {trend.runs[0]} to {trend.runs[-1]}" if trend.runs else ""
     return Page(
         command="jaxport history",
-        title=numbers.count_of(confirmed, "confirmed regression") if confirmed else "No confirmed regression",
+        title=numbers.count_of(regressions, "confirmed regression") if regressions else "No confirmed regression",
         summary=f"{numbers.count_of(len(trend.runs), 'run')}{runs}. A regression is confirmed when the last two runs "
         "both show it against the runs before them.",
         sections=[_section(name, lines) for name, lines in by_workload.items()],
@@ -68,11 +68,13 @@ def chart(lines: Sequence[Line]) -> str:
 
 def _section(name: str, lines: Sequence[Line]) -> Section:
     """All ratios of one workload, and from which runs on they are not comparable with those before."""
-    breaks = {change.run: [each.line for each in change.differences] for line in lines for change in line.breaks}
+    breaks = {
+        change.run: [difference.line for difference in change.differences] for line in lines for change in line.breaks
+    }
     unlike = [f"from run {run}: {'; '.join(differences)}" for run, differences in breaks.items()]
-    drawn = chart(lines)
+    svg = chart(lines)
     blocks = (
-        Charts([(_CAPTION, drawn)]) if drawn else Lines(["Every ratio was withheld."], "note"),
+        Charts([(_CAPTION, svg)]) if svg else Lines(["Every ratio was withheld."], "note"),
         Table(_RATIOS, list(map(_row, lines)), f"ratios of {name}"),
         Lines(unlike, title="Where runs are not comparable"),
     )

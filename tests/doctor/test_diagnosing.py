@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from compare.doctor import diagnosing, training_judged
+from compare.doctor import diagnosing
 from compare.doctor.known_operations import Known, lookup
 from compare.plain_json import to_json
 from compare.record.diagnosis_part import ATTENTION, BLOCKER, NOTE, Diagnosis
@@ -139,13 +139,13 @@ def test_lines_that_run_while_tracing_are_named() -> None:
 
 @pytest.mark.parametrize(("epsilon", "stated"), [(1e-7, True), (1e-8, False)])
 def test_the_epsilon_of_an_optimizer(epsilon: float, stated: bool) -> None:
-    found = training_judged.findings(Training("Adam", {"epsilon": epsilon}))
+    found = diagnosing.training_findings(Training("Adam", {"epsilon": epsilon}))
     assert ("optimizers/adam_default_epsilon" in {each.gotcha for each in found}) is stated
 
 
 @pytest.mark.parametrize("name", ["mse", "mean_squared_error", "MeanSquaredError"])
 def test_a_loss_is_known_by_any_of_its_names(name: str) -> None:
-    found = training_judged.findings(Training(losses=(name,)))
+    found = diagnosing.training_findings(Training(losses=(name,)))
     assert "losses/mean_squared_error_not_halved" in {each.gotcha for each in found}
 
 
