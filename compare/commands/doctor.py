@@ -58,9 +58,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--strict", action="store_true", help="exit with 1 where there is a blocker")
     command.add_argument("--tf-python", metavar="PYTHON", help="interpreter with TensorFlow (default: this one)")
     _arguments.add_timeout(command)
-    output = command.add_argument_group("output")
-    _arguments.add_out_folder(output, DEFAULT_OUT)
-    _arguments.add_json(output, "the diagnosis")
+    _arguments.add_output(command, DEFAULT_OUT, "the diagnosis")
 
 
 def main(options: argparse.Namespace) -> Conclusion | None:
