@@ -14,6 +14,7 @@ from compare.record.vocabulary import FAIL, NOT_JUDGED, PASS
 from compare.record.workload_part import Workload
 from compare.report import console, table_page, terminal, verdicts
 from compare.report.showable import one_line, printable
+from compare.report.table_page import Display
 from compare.report.verdicts import GateRow
 
 
@@ -50,7 +51,7 @@ class Gate:
 
 
 @dataclass(frozen=True, repr=False)
-class CheckReport:
+class CheckReport(Display):
     """What `jaxport.check` found. A notebook shows it as HTML; as text it is what the command line prints.
 
     Attributes:
@@ -67,9 +68,7 @@ class CheckReport:
     failures: Sequence[Failure]
     weights: WeightPairs | None
     record: Mapping[str, object]
-    _text: str
     _complaints: Sequence[str]
-    _html: str
 
     @property
     def passed(self) -> bool:
@@ -84,12 +83,6 @@ class CheckReport:
         """
         if not self.passed:
             raise AssertionError("\n".join(self._complaints))
-
-    def __repr__(self) -> str:
-        return self._text
-
-    def _repr_html_(self) -> str:
-        return self._html
 
 
 def report_of(record: Record, weights: WeightPairs | None = None, further: Sequence[str] = ()) -> CheckReport:

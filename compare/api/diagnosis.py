@@ -23,14 +23,14 @@ from compare.report import table_page, terminal
 from compare.report.doctor_page import console_page
 from compare.report.page_console import print_page
 from compare.report.showable import on_lines
-from compare.report.table_page import Page
+from compare.report.table_page import Display, Page
 from compare.sides.model_worker import ModelWorker
 from compare.sides.weight_workers import KerasModel
 from workloads._inspection import Inspection
 
 
 @dataclass(frozen=True, repr=False)
-class DoctorReport:
+class DoctorReport(Display):
     """What `jaxport.doctor` found. A notebook shows it as HTML; as text it is what the command line prints.
 
     Attributes:
@@ -44,14 +44,6 @@ class DoctorReport:
     findings: Sequence[Finding]
     places: Sequence[str] | None
     record: Mapping[str, object]
-    _text: str
-    _html: str
-
-    def __repr__(self) -> str:
-        return self._text
-
-    def _repr_html_(self) -> str:
-        return self._html
 
 
 def report(diagnosis: Diagnosis) -> DoctorReport:

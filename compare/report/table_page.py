@@ -35,3 +35,17 @@ def render(page: Page) -> str:
     """The page as HTML. Every string of it is escaped."""
     style = Markup((TEMPLATES / "check.css").read_text())
     return templates().get_template("table.html.j2").render(page=page, words=verdicts.WORDS, style=style)
+
+
+@dataclass(frozen=True, repr=False)
+class Display:
+    """What a call gives back: a notebook shows it as HTML; as text it is what the command line prints."""
+
+    _text: str
+    _html: str
+
+    def __repr__(self) -> str:
+        return self._text
+
+    def _repr_html_(self) -> str:
+        return self._html
