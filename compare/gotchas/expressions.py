@@ -87,7 +87,8 @@ def functions(side: str, theme: str) -> dict[str, str]:
 
 @functools.cache
 def _definitions(side: str, theme: str) -> tuple[_Definition, ...]:
-    text = _file(side, theme).read_text()
+    path = _file(side, theme)
+    text = path.read_text() if path.exists() else ""  # every entry of the theme may be an expression
     lines = text.splitlines()
     return tuple(
         _Definition(

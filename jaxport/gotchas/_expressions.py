@@ -16,11 +16,13 @@ from jaxport import (
     elementwise,
     indexing,
     linear_algebra,
+    loss_scaling,
     losses,
     metrics,
     normalization,
     optimizers,
     pooling,
+    random,
     resizing,
     schedules,
     segments,
@@ -31,8 +33,8 @@ from workloads.gotchas._catalogue import build_function
 from workloads.gotchas._gotcha import JAX
 
 LIBRARY = (
-    *(activations, convolution, dtypes, elementwise, indexing, linear_algebra, losses, metrics, normalization),
-    *(optimizers, pooling, resizing, schedules, segments, signal),
+    *(activations, convolution, dtypes, elementwise, indexing, linear_algebra, loss_scaling, losses, metrics),
+    *(normalization, optimizers, pooling, random, resizing, schedules, segments, signal),
 )
 NAMES: dict[str, Any] = {module.__name__.rpartition(".")[2]: module for module in LIBRARY}
 NAMES |= {"jax": jax, "jnp": jnp, "nnx": nnx, "np": np, "optax": optax, "steps": steps}

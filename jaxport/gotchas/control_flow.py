@@ -50,15 +50,3 @@ def case_first_true(x: jax.Array) -> jax.Array:
 def naive_case_first_true(x: jax.Array) -> jax.Array:
     total = jnp.sum(x)
     return (total > 1) * x + (total > -1) * 2 * x + (total <= -1) * 3 * x
-
-
-def double_where(x: jax.Array) -> jax.Array:
-    return jnp.where(x > 0, jnp.sqrt(jnp.where(x > 0, x, 1)), 0)
-
-
-def naive_double_where(x: jax.Array) -> jax.Array:
-    return jnp.where(x > 0, jnp.sqrt(x), 0)
-
-
-def fixed_loop(x: jax.Array) -> jax.Array:
-    return jax.lax.fori_loop(0, 3, lambda _, x: jnp.sin(x), x)

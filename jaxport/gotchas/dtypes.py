@@ -5,22 +5,6 @@ import jax.numpy as jnp
 from flax import nnx
 
 
-def floormod_by_zero(x: jax.Array, y: jax.Array) -> jax.Array:
-    return jnp.where(y == 0, x, jnp.mod(x, jnp.where(y == 0, 1, y)))
-
-
-def naive_floormod_by_zero(x: jax.Array, y: jax.Array) -> jax.Array:
-    return jnp.mod(x, y)
-
-
-def cast_to_byte(x: jax.Array) -> jax.Array:
-    return x.astype(jnp.uint8)
-
-
-def naive_cast_to_byte(x: jax.Array) -> jax.Array:
-    return x.astype(jnp.int32).astype(jnp.uint8)
-
-
 def cast_nan(x: jax.Array) -> jax.Array:
     return jnp.sqrt(x).astype(jnp.int32)
 

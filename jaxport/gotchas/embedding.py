@@ -25,19 +25,3 @@ def embedding_mask_zero(table: jax.Array, ids: jax.Array) -> jax.Array:
 
 def naive_embedding_mask_zero(table: jax.Array, ids: jax.Array) -> jax.Array:
     return _embed(table)(_ending_in_one(ids)).mean(1)
-
-
-def embedding_beyond(table: jax.Array, ids: jax.Array) -> jax.Array:
-    return jax.lax.stop_gradient(_embed(table)(jnp.clip(ids, 0, len(table) - 1)))
-
-
-def naive_embedding_beyond(table: jax.Array, ids: jax.Array) -> jax.Array:
-    return jax.lax.stop_gradient(_embed(table)(ids))
-
-
-def embedding_lookup_negative(table: jax.Array, ids: jax.Array) -> jax.Array:
-    return jax.lax.stop_gradient(_embed(table)(jnp.clip(ids, 0, len(table) - 1)))
-
-
-def naive_embedding_lookup_negative(table: jax.Array, ids: jax.Array) -> jax.Array:
-    return jax.lax.stop_gradient(_embed(table)(ids))

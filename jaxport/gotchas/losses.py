@@ -78,7 +78,3 @@ def naive_ctc_lengths(
     labels: jax.Array, logits: jax.Array, label_length: jax.Array, logit_length: jax.Array
 ) -> jax.Array:
     return optax.losses.ctc_loss(8 * jnp.tanh(logits), jnp.zeros(logits.shape[:2]), labels, jnp.zeros(labels.shape))
-
-
-def categorical_label_smoothing(y_true: jax.Array, y_pred: jax.Array) -> jax.Array:
-    return optax.losses.softmax_cross_entropy(y_pred, optax.smooth_labels(jax.nn.one_hot(y_true, 8), 0.125))

@@ -87,14 +87,6 @@ def naive_mixed_batch_norm(
     return layer(x, use_running_average=True)
 
 
-def loss_scale_overflow(gradients: jax.Array, start: jax.Array) -> jax.Array:
-    return _steps(loss_scaling.scaled(optax.sgd(0.125), initial_scale=16.0), gradients, start)
-
-
-def naive_loss_scale_overflow(gradients: jax.Array, start: jax.Array) -> jax.Array:
-    return _steps(_divide_gradients(optax.sgd(0.125)), gradients, start)
-
-
 def mixed_dense_in_float16(x: jax.Array, kernel: jax.Array, bias: jax.Array) -> jax.Array:
     layer = nnx.Linear(8, 4, dtype=jnp.float16, rngs=nnx.Rngs(0))
     layer.kernel, layer.bias = nnx.Param(jax.lax.stop_gradient(kernel)), nnx.Param(jax.lax.stop_gradient(bias))

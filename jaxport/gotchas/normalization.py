@@ -172,14 +172,6 @@ def naive_instance_norm_epsilon(x: jax.Array, gamma: jax.Array, beta: jax.Array)
     return _group_norm(x, gamma, beta, nnx.InstanceNorm(8, rngs=nnx.Rngs(0)))
 
 
-def unit_normalization_zero(x: jax.Array) -> jax.Array:
-    return normalization.unit_normalize(x)
-
-
-def naive_unit_normalization_zero(x: jax.Array) -> jax.Array:
-    return x / jnp.linalg.norm(x, axis=-1, keepdims=True)
-
-
 def local_response_normalization(x: jax.Array) -> jax.Array:
     return normalization.local_response_normalization(x)
 
@@ -250,14 +242,6 @@ def batch_norm_training(
     return result, jax.lax.stop_gradient(layer.mean[...]), jax.lax.stop_gradient(layer.variance[...])
 
 
-def moments_biased(x: jax.Array) -> tuple[jax.Array, ...]:
-    return jnp.mean(x, axis=0), jnp.var(x, axis=0)
-
-
 def weighted_moments(x: jax.Array, weights: jax.Array) -> tuple[jax.Array, ...]:
     mean = jnp.average(x, axis=1, weights=weights)
     return mean, jnp.average(jnp.square(x - mean[:, None]), axis=1, weights=weights)
-
-
-def standardize(x: jax.Array) -> jax.Array:
-    return jax.nn.standardize(x, axis=-1, variance=jnp.var(x, axis=-1, keepdims=True))

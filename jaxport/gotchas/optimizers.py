@@ -82,13 +82,5 @@ def naive_use_ema(weights: jax.Array, gradients: jax.Array) -> jax.Array:
     return jnp.concatenate([trajectory, average[None]])
 
 
-def schedule_free_adamw(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optimizers.schedule_free_adamw(0.1, warmup_steps=3), weights, gradients)
-
-
-def naive_schedule_free_adamw(weights: jax.Array, gradients: jax.Array) -> jax.Array:
-    return steps(optax.contrib.schedule_free_adamw(0.1, warmup_steps=3), weights, gradients)
-
-
 def global_clipnorm(kernel: jax.Array, bias: jax.Array, by_kernel: jax.Array, by_bias: jax.Array) -> jax.Array:
     return steps(optax.chain(optax.clip_by_global_norm(1.0), optax.sgd(0.125)), kernel, bias, by_kernel, by_bias)

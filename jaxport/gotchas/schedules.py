@@ -37,14 +37,6 @@ def naive_cosine_restarts_floor(step: jax.Array) -> Any:
     return optax.join_schedules(periods, [5, 10])(step)
 
 
-def natural_exp_decay(step: jax.Array) -> jax.Array:
-    return 0.1 * jnp.exp(-0.5 * step / 4)
-
-
-def naive_natural_exp_decay(step: jax.Array) -> Any:
-    return optax.exponential_decay(0.1, 4, 0.5)(step)
-
-
 def rate_after_step(weights: jax.Array, gradients: jax.Array) -> Any:
     return HALVING(1 + jnp.arange(len(gradients)))
 

@@ -4,14 +4,6 @@ import jax
 import jax.numpy as jnp
 
 
-def bincount_negative(x: jax.Array) -> jax.Array:
-    return jnp.bincount(jnp.where(x < 0, 6, x), length=6)
-
-
-def naive_bincount_negative(x: jax.Array) -> jax.Array:
-    return jnp.bincount(x, length=6)
-
-
 def searchsorted_nan(x: jax.Array) -> jax.Array:
     roots = jnp.sqrt(x)
     return jnp.where(jnp.isnan(roots), 0, jnp.searchsorted(jnp.array([0.25, 0.75, 1.25], x.dtype), roots))

@@ -39,22 +39,6 @@ def naive_variable_in_function(x: jax.Array) -> jax.Array:
     return first + double()
 
 
-def python_counter(x: jax.Array) -> jax.Array:
-    return x + x + x
-
-
-def naive_python_counter(x: jax.Array) -> jax.Array:
-    return 1 * x + 2 * x + 3 * x
-
-
-def assign_cuts_gradient(x: jax.Array) -> jax.Array:
-    return jax.lax.stop_gradient(jnp.tanh(x)) * x
-
-
-def naive_assign_cuts_gradient(x: jax.Array) -> jax.Array:
-    return jnp.tanh(x) * x
-
-
 def _batch_norm(mean: jax.Array, variance: jax.Array) -> nnx.BatchNorm:
     layer = nnx.BatchNorm(8, epsilon=1e-3, use_bias=False, use_scale=False, use_fast_variance=False, rngs=nnx.Rngs(0))
     layer.mean, layer.var = nnx.BatchStat(mean), nnx.BatchStat(variance)
@@ -250,10 +234,6 @@ def variable_read_before(x: jax.Array) -> jax.Array:
     before = 3 * variable
     variable = variable + 2 * variable
     return before - variable * variable
-
-
-def assign_in_cond(x: jax.Array) -> jax.Array:
-    return jax.lax.cond(jnp.sum(x) > 0, lambda x: x + x, jnp.zeros_like, jax.lax.stop_gradient(x))
 
 
 def metric_reset(x: jax.Array, y: jax.Array) -> jax.Array:

@@ -75,7 +75,8 @@ def test_what_is_shown_of_an_entry_defines_all_of_its_files_own_names_that_it_re
 
 
 def imported(side: str, theme: str) -> set[str]:
-    tree = ast.parse((ROOT / side / "gotchas" / f"{theme}.py").read_text())
+    path = ROOT / side / "gotchas" / f"{theme}.py"
+    tree = ast.parse(path.read_text() if path.exists() else "")
     return {
         alias.asname or alias.name
         for node in tree.body
@@ -107,28 +108,29 @@ def test_the_function_of_an_expression_is_built_and_its_lines_can_be_read() -> N
         _catalogue.build_function(TENSORFLOW, "naive_gelu", {})
 
 
-@pytest.mark.parametrize("texts", [{"tf": "x"}, {"tf": "x", "jax": "x"}, {"jax": "x", "naive": "x"}])
-def test_an_entry_has_all_of_its_expressions_or_none(texts: dict[str, str]) -> None:
-    with pytest.raises(ValueError, match="expected gelu as expressions of all its ports"):
+@pytest.mark.parametrize("texts", [{"jax": "x"}, {"naive": "x"}])
+def test_an_entry_has_both_ports_as_expressions_or_none(texts: dict[str, str]) -> None:
+    with pytest.raises(ValueError, match="expected both ports of gelu as expressions"):
         Gotcha("gelu", "Why.", ("tf.abs",), {"x": ArraySpec((1,))}, "semantics", **texts)
 
 
 @pytest.mark.parametrize("theme", THEMES)
 def test_a_theme_has_no_function_without_an_entry(theme: str) -> None:
-    names = {entry.gotcha.name for entry in ENTRIES if entry.theme == theme and not entry.gotcha.tf}
-    assert public(expressions.functions("tf_reference", theme)) == names
+    gotchas = [entry.gotcha for entry in ENTRIES if entry.theme == theme]
+    originals = {gotcha.name for gotcha in gotchas if not gotcha.tf}
+    assert public(expressions.functions("tf_reference", theme)) == originals
     ported = public(expressions.functions("jaxport", theme))
-    assert {name.removeprefix(NAIVE) for name in ported} == names
+    assert {name.removeprefix(NAIVE) for name in ported} == {gotcha.name for gotcha in gotchas if not gotcha.jax}
 
 
 def public(functions: dict[str, str]) -> set[str]:
     return {name for name in functions if not name.startswith("_")}
 
 
-def test_the_three_folders_have_the_same_themes() -> None:
+def test_a_side_has_a_file_for_each_theme_that_has_functions() -> None:
     for side in ("tf_reference", "jaxport"):
         files = (ROOT / side / "gotchas").glob("[!_]*.py")
-        assert sorted(path.stem for path in files) == THEMES
+        assert {path.stem for path in files} <= set(THEMES)
 
 
 @pytest.mark.parametrize("name", ["Gelu", "naive_gelu", "gelu-tanh", "1d", ""])

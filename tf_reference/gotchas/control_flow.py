@@ -3,17 +3,9 @@
 import tensorflow as tf
 
 
-def scan_starts_with_first(x: tf.Tensor) -> tf.Tensor:
-    return tf.scan(lambda product, row: product * row, x)
-
-
 def while_loop_maximum(x: tf.Tensor) -> tf.Tensor:
     (result,) = tf.while_loop(lambda x: tf.reduce_sum(x) < 1e4, lambda x: (2 * x,), (x,), maximum_iterations=5)
     return result
-
-
-def switch_case_beyond(x: tf.Tensor, index: tf.Tensor) -> tf.Tensor:
-    return tf.switch_case(index, [lambda: x, lambda: 2 * x, lambda: 3 * x])
 
 
 def case_first_true(x: tf.Tensor) -> tf.Tensor:

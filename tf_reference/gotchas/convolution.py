@@ -3,7 +3,6 @@
 from typing import Any
 
 import keras
-import tensorflow as tf
 
 
 def _layer(kind: type[keras.layers.Layer], shape: tuple[int | None, ...], *options: Any, **settings: Any) -> Any:
@@ -30,15 +29,3 @@ TRANSPOSE_3D = _layer(
 GROUPED = _layer(keras.layers.Conv2D, (None, 6, 6, 6), 6, 3, padding="same", groups=3, use_bias=False)
 DILATED = _layer(keras.layers.Conv2D, IMAGES, 4, 3, padding="same", dilation_rate=2, use_bias=False)
 VOLUMES = _layer(keras.layers.Conv3D, (None, 4, 4, 4, 2), 2, 3, padding="same", use_bias=False)
-
-
-def conv1d_causal_dilated(x: tf.Tensor, kernel: tf.Tensor) -> tf.Tensor:
-    return CAUSAL_DILATED.stateless_call([kernel], [], x)[0]
-
-
-def conv2d_transpose_output_padding(images: tf.Tensor, kernel: tf.Tensor) -> tf.Tensor:
-    return PADDED_TRANSPOSE.stateless_call([kernel], [], images)[0]
-
-
-def cropping_nothing_behind(x: tf.Tensor) -> tf.Tensor:
-    return keras.layers.Cropping1D((2, 0))(x)

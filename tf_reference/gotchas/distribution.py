@@ -67,10 +67,6 @@ def regularization_once(x: tf.Tensor, y: tf.Tensor, weights: tf.Tensor) -> tf.Te
     return tf.add_n(_over(replica, x, y))
 
 
-def clipnorm_of_replica(x: tf.Tensor, y: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
-    return tf.add_n(_over(lambda x, y: tf.clip_by_norm(_gradient(x, y, weights, BATCH), 0.5), x, y))
-
-
 def batch_norm_of_replica(x: tf.Tensor) -> tf.Tensor:
     state = [tf.zeros(6, x.dtype), tf.ones(6, x.dtype)]
     return tf.concat(_over(lambda x: BATCH_NORM.stateless_call([], state, x, training=True)[0], x), 0)

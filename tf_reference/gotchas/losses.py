@@ -6,29 +6,9 @@ import keras
 import tensorflow as tf
 
 
-def v1_loss_nonzero_weights(y_true: tf.Tensor, y_pred: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
-    return tf.compat.v1.losses.mean_squared_error(y_true, y_pred, weights=tf.stop_gradient(weights))
-
-
 def masked_loss_mean(y_true: tf.Tensor, y_pred: tf.Tensor, mask: tf.Tensor) -> Any:
     y_pred = keras.layers.Masking()(y_pred * tf.cast(mask, y_pred.dtype)[..., None])
     return keras.losses.MeanSquaredError()(y_true, y_pred)
-
-
-def sparse_crossentropy_ignore_class(y_true: tf.Tensor, y_pred: tf.Tensor) -> Any:
-    return keras.losses.SparseCategoricalCrossentropy(from_logits=True, ignore_class=-1)(y_true, y_pred)
-
-
-def binary_label_smoothing(y_true: tf.Tensor, y_pred: tf.Tensor) -> Any:
-    return keras.losses.binary_crossentropy(y_true, y_pred, from_logits=True, label_smoothing=0.125)
-
-
-def dice_of_batch(y_true: tf.Tensor, y_pred: tf.Tensor) -> Any:
-    return keras.losses.Dice()(y_true, y_pred)
-
-
-def tversky_alpha(y_true: tf.Tensor, y_pred: tf.Tensor) -> Any:
-    return keras.losses.Tversky(alpha=0.25, beta=0.75)(y_true, y_pred)
 
 
 def ctc_lengths(labels: tf.Tensor, logits: tf.Tensor, label_length: tf.Tensor, logit_length: tf.Tensor) -> tf.Tensor:

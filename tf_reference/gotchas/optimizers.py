@@ -17,21 +17,5 @@ def adamw_exclude(kernel: tf.Tensor, bias: tf.Tensor, by_kernel: tf.Tensor, by_b
     return steps(optimizers.AdamW, kernel, bias, by_kernel, by_bias, names=NAMES, exclude=("bias",), learning_rate=1e-2)
 
 
-def weight_decay_rate(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:
-    return steps(optimizers.RMSprop, weights, gradients, learning_rate=0.1, weight_decay=0.1)
-
-
-def clipnorm(kernel: tf.Tensor, bias: tf.Tensor, by_kernel: tf.Tensor, by_bias: tf.Tensor) -> tf.Tensor:
-    return steps(optimizers.SGD, kernel, bias, by_kernel, by_bias, learning_rate=0.125, clipnorm=1.0)
-
-
-def use_ema(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:
-    return steps(optimizers.SGD, weights, gradients, average=True, **EMA)
-
-
 def schedule_free_adamw(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:
     return steps(optimizers.ScheduleFreeAdamW, weights, gradients, copies="momentum", learning_rate=0.1, warmup_steps=3)
-
-
-def global_clipnorm(kernel: tf.Tensor, bias: tf.Tensor, by_kernel: tf.Tensor, by_bias: tf.Tensor) -> tf.Tensor:
-    return steps(optimizers.SGD, kernel, bias, by_kernel, by_bias, learning_rate=0.125, global_clipnorm=1.0)

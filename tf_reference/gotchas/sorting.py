@@ -11,10 +11,6 @@ def bincount_negative(x: tf.Tensor) -> tf.Tensor:
     return tf.math.bincount(x, minlength=6, maxlength=6)
 
 
-def searchsorted_nan(x: tf.Tensor) -> tf.Tensor:
-    return tf.searchsorted(tf.constant([0.25, 0.75, 1.25], x.dtype), tf.sqrt(x))
-
-
 def top_k(x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     values, indices = tf.math.top_k(x, 3)
     return values, indices

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import linecache
 import pkgutil
 from collections.abc import Callable, Mapping
@@ -63,8 +63,9 @@ def build_function(side: str, name: str, names: Mapping[str, Any]) -> Callable[.
     """
     for entry in entries():
         if text := entry.gotcha.functions(side).get(name):
-            theme = importlib.import_module(f"{side}.gotchas.{entry.theme}")
-            file, namespace = f"<{entry.theme}/{name}>", {**vars(theme), **names}
+            module = f"{side}.gotchas.{entry.theme}"
+            own_names = vars(importlib.import_module(module)) if importlib.util.find_spec(module) else {}
+            file, namespace = f"<{entry.theme}/{name}>", {**own_names, **names}
             # AutoGraph and tracebacks read the lines of a function that has no file here.
             linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
             exec(compile(text, file, "exec"), namespace)

@@ -18,9 +18,8 @@ TENSORFLOW, JAX = "tf_reference", "jaxport"
 class Gotcha:
     """One behaviour of TensorFlow, the likely port that differs from it, and the right one.
 
-    An entry whose code is one expression on each side has it here. Of any other, the theme's files in
-    tf_reference/gotchas and jaxport/gotchas have a function of this name each, and the latter one more whose name
-    starts with `naive_`.
+    A side whose code is one expression has it here. Of any other, the theme's file in tf_reference/gotchas or
+    jaxport/gotchas has a function of this name, and the latter one more whose name starts with `naive_`.
 
     Attributes:
       name: identifies it; a Python name.
@@ -52,8 +51,8 @@ class Gotcha:
             raise ValueError(f"expected a name of small letters, digits and '_', found {self.name!r}")
         if self.fails and self.fails not in GATES:
             raise ValueError(f"expected one of the gates {', '.join(GATES)}, or none, found {self.fails!r}")
-        if not bool(self.tf) == bool(self.jax) == bool(self.naive or (self.tf and self.is_control)):
-            raise ValueError(f"expected {self.name} as expressions of all its ports and its original, or of none")
+        if bool(self.jax) != bool(self.naive or (self.jax and self.is_control)):
+            raise ValueError(f"expected both ports of {self.name} as expressions, or none, found one: write the other")
 
     @property
     def is_control(self) -> bool:
@@ -61,7 +60,7 @@ class Gotcha:
         return not self.fails
 
     def functions(self, side: str) -> dict[str, str]:
-        """By name, the code of functions that are one expression each; none where the theme's files have them.
+        """By name, the code of functions that are one expression each; none where the theme's file has them.
 
         Args:
           side: the package of a side.
@@ -83,13 +82,13 @@ class Gotcha:
         if naive and self.is_control:
             raise ValueError(f"expected an entry that differs, found the control {self.name}")
         port = f"{NAIVE}{self.name}" if naive else self.name
-        module = f"gotchas.{'_expressions' if self.tf else theme}"
+        original, ports = (f"gotchas.{'_expressions' if text else theme}" for text in (self.tf, self.jax))
         return Workload(
             name=port,
             summary=self.why,
             source=self.source,
-            tf=f"{TENSORFLOW}.{module}:{self.name}",
-            jax=f"{JAX}.{module}:{port}",
+            tf=f"{TENSORFLOW}.{original}:{self.name}",
+            jax=f"{JAX}.{ports}:{port}",
             inputs=self.inputs,
             builds=False,
             deviations=self.deviations,

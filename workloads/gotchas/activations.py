@@ -50,6 +50,7 @@ GOTCHAS = (
         "Keras computes relu(x) - alpha * relu(-x), whose gradient at zero is 0; nnx.PReLU selects x where x >= 0 and "
         "has gradient 1 there.",
         ("keras.layers.PReLU", "flax.nnx.PReLU"), {**X, "alpha": ArraySpec((8,))}, "gradients",
+        tf="PRELU.stateless_call([alpha], [], x)[0]",
     ),
     Gotcha(
         "celu_at_zero",

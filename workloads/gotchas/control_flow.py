@@ -12,6 +12,7 @@ GOTCHAS = (
         "tf.scan without an initializer starts with the first element and returns it; jax.lax.scan needs an initial "
         "carry, and zeros are another start for a product.",
         ("tf.scan", "jax.lax.scan"), POSITIVE, "semantics",
+        tf="tf.scan(lambda product, row: product * row, x)",
     ),
     Gotcha(
         "scan_reverse_order",
@@ -50,6 +51,7 @@ GOTCHAS = (
         "negative index runs the first.",
         ("tf.switch_case", "jax.lax.switch"),
         {**X, "index": ArraySpec((), "int32", low=-3, high=5)}, "semantics",
+        tf="tf.switch_case(index, [lambda: x, lambda: 2 * x, lambda: 3 * x])",
     ),
     Gotcha(
         "case_first_true",
@@ -61,6 +63,7 @@ GOTCHAS = (
         "The gradient of the branch that jnp.where does not take is multiplied by zero, and is nan where it is "
         "infinite. tf.cond on each element takes one branch only: make the argument harmless first.",
         ("tf.cond", "jax.numpy.where"), {"x": ArraySpec((4, 8), low=-1.0, high=1.0)}, "structure",
+        jax="jnp.where(x > 0, jnp.sqrt(jnp.where(x > 0, x, 1)), 0)", naive="jnp.where(x > 0, jnp.sqrt(x), 0)",
     ),
     Gotcha("map_fn", "Both apply a function to each element of the first axis.",
            ("tf.map_fn", "jax.lax.map"), X,
@@ -75,5 +78,6 @@ GOTCHAS = (
     Gotcha("scan_with_initializer", "With an initial carry both are the same loop.", ("tf.scan", "jax.lax.scan"), X,
            tf="tf.scan(lambda total, row: total + row, x, tf.zeros([4], x.dtype))",
            jax="jax.lax.scan(lambda total, row: _twice(total + row), jnp.zeros_like(x[0]), x)[1]"),
-    Gotcha("fixed_loop", "A loop over tf.range of a constant is a scan.", ("tf.while_loop", "jax.lax.fori_loop"), X),
+    Gotcha("fixed_loop", "A loop over tf.range of a constant is a scan.", ("tf.while_loop", "jax.lax.fori_loop"), X,
+           jax="jax.lax.fori_loop(0, 3, lambda _, x: jnp.sin(x), x)"),
 )  # fmt: skip

@@ -42,6 +42,7 @@ GOTCHAS = (
         "conv1d_causal_dilated",
         "The padding in front is the dilation times the kernel's size less one; padding='CAUSAL' counts that in.",
         ("keras.layers.Conv1D", "flax.nnx.Conv"), {"x": SEQUENCES, "kernel": KERNEL_1D}, "structure",
+        tf="CAUSAL_DILATED.stateless_call([kernel], [], x)[0]",
     ),
     Gotcha(
         "depthwise_kernel",
@@ -97,6 +98,7 @@ GOTCHAS = (
         "Flax has no output_padding: with it Keras's output has another size, and other places are cut off.",
         ("keras.layers.Conv2DTranspose", "flax.nnx.ConvTranspose"),
         {"images": IMAGES, "kernel": TRANSPOSED}, "structure",
+        tf="PADDED_TRANSPOSE.stateless_call([kernel], [], images)[0]",
     ),
     Gotcha(
         "conv2d_transpose_output_shape",
@@ -167,6 +169,7 @@ GOTCHAS = (
         "cropping_nothing_behind",
         "Where nothing is cropped behind, a slice that ends at minus zero is empty: end it at the size less the crop.",
         ("keras.layers.Cropping1D",), {"x": SEQUENCES}, "structure",
+        tf="keras.layers.Cropping1D((2, 0))(x)",
     ),
     Gotcha(
         "pad_symmetric",

@@ -34,6 +34,7 @@ GOTCHAS = (
         "is 0.",
         ("tf.math.floormod", "jax.numpy.mod"),
         {**WHOLE, "y": ArraySpec((4, 8), "int32", low=0, high=3)}, "structure",
+        jax="jnp.where(y == 0, x, jnp.mod(x, jnp.where(y == 0, 1, y)))", naive="jnp.mod(x, y)",
     ),
     Gotcha(
         "integer_mean",
@@ -72,6 +73,7 @@ GOTCHAS = (
         "Of a float beyond the range TensorFlow on CPU takes the rest modulo 256; compiled by XLA, as JAX, the nearest "
         "byte.",
         ("tf.cast", "jax.numpy.astype"), {"x": ArraySpec((4, 8), low=-600.0, high=600.0)}, "structure",
+        jax="x.astype(jnp.uint8)", naive="x.astype(jnp.int32).astype(jnp.uint8)",
     ),
     Gotcha(
         "cast_nan",

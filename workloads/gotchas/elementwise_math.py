@@ -52,6 +52,7 @@ GOTCHAS = (
         "variance_one_pass",
         "The mean of squares less the square of the mean cancels: use jnp.var.",
         ("tf.nn.moments", "tf.math.reduce_variance", "jax.numpy.var"), X, "stability",
+        tf="tf.nn.moments(x, axes=[1])",
     ),
     Gotcha(
         "log1p",
@@ -75,6 +76,7 @@ GOTCHAS = (
         "clip_by_norm",
         "tf.clip_by_norm divides by the norm where it is larger only; the gradient of c / norm is nan where all is 0.",
         ("tf.clip_by_norm", "jax.numpy.linalg.norm"), X, "structure",
+        tf="tf.clip_by_norm(x, 2.0)",
     ),
     Gotcha(
         "clip_crossed_bounds",

@@ -18,6 +18,8 @@ GOTCHAS = (
         "embedding_beyond",
         "An index beyond the table is clamped to the last row under XLA; nnx.Embed gives NaN: clip indices.",
         EMBEDDING, {"table": TABLE, "ids": ArraySpec((2, 8), "int32", low=0, high=12)}, "structure",
+        jax="jax.lax.stop_gradient(_embed(table)(jnp.clip(ids, 0, len(table) - 1)))",
+        naive="jax.lax.stop_gradient(_embed(table)(ids))",
     ),
     Gotcha(
         "embedding_lookup_negative",
@@ -25,6 +27,8 @@ GOTCHAS = (
         "from the end.",
         ("tf.nn.embedding_lookup", "flax.nnx.Embed"),
         {"table": TABLE, "ids": ArraySpec((2, 8), "int32", low=-6, high=6)}, "semantics",
+        jax="jax.lax.stop_gradient(_embed(table)(jnp.clip(ids, 0, len(table) - 1)))",
+        naive="jax.lax.stop_gradient(_embed(table)(ids))",
     ),
     Gotcha(
         "multi_hot",

@@ -16,12 +16,16 @@ GOTCHAS = (
         "Compiled by XLA, TensorFlow's gather beyond the table has the last row (on CPU without XLA it raises); "
         "jnp.take has NaN: pass mode='clip'.",
         ("tf.gather", "jax.numpy.take"), {"table": TABLE, "indices": BEYOND}, "structure",
+        jax="jnp.take(jax.lax.stop_gradient(table), indices, axis=0, mode='clip')",
+        naive="jnp.take(jax.lax.stop_gradient(table), indices, axis=0)",
     ),
     Gotcha(
         "gather_negative",
         "A negative index counts from the end in JAX; compiled by XLA, TensorFlow's gather has the first row for it: "
         "pass mode='clip' to jnp.take.",
         ("tf.gather", "jax.numpy.take"), {"table": TABLE, "indices": AROUND}, "semantics",
+        jax="jnp.take(jax.lax.stop_gradient(table), indices, axis=0, mode='clip')",
+        naive="jax.lax.stop_gradient(table)[indices]",
     ),
     Gotcha(
         "gather_default_axis",
@@ -60,6 +64,8 @@ GOTCHAS = (
         "Compiled by XLA, tf.scatter_nd drops negative indices; .at[] counts them from the end, with mode='drop' too: "
         "use jaxport.indexing.scatter_nd, or wrap_negative_indices=False.",
         ("tf.scatter_nd", "jax.numpy.ndarray.at"), {"indices": AROUND, "updates": ArraySpec((8, 4))}, "semantics",
+        jax="indexing.scatter_nd(indices[:, None], jax.lax.stop_gradient(updates), (6, 4))",
+        naive="jnp.zeros((6, 4), updates.dtype).at[indices].add(jax.lax.stop_gradient(updates), mode='drop')",
     ),
     Gotcha(
         "tensor_scatter_update_negative",

@@ -144,6 +144,7 @@ GOTCHAS = (
         "keras_hypot_at_zero",
         "keras.ops.hypot factors the larger argument out and has gradient 0 at zero; jnp.hypot's is nan or 1 there.",
         ("keras.ops.hypot", "jax.numpy.hypot"), PAIR, "gradients",
+        tf="keras.ops.hypot(x, y)",
     ),
     Gotcha("reduce_max_tie", "Both share the gradient equally among equal maxima.", ("tf.reduce_max", "jax.numpy.max"),
            X,

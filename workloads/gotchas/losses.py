@@ -57,6 +57,7 @@ GOTCHAS = (
         "tf.compat.v1.losses divide the weighted sum by the number of weights that are not zero.",
         ("tf.compat.v1.losses.mean_squared_error",),
         {**PAIR, "weights": ArraySpec((4, 8), low=0.0, high=2.0)}, "semantics",
+        tf="tf.compat.v1.losses.mean_squared_error(y_true, y_pred, weights=tf.stop_gradient(weights))",
     ),
     Gotcha(
         "masked_loss_mean",
@@ -70,6 +71,7 @@ GOTCHAS = (
         "jaxport.losses.reduce.",
         ("keras.losses.SparseCategoricalCrossentropy", "optax.losses.softmax_cross_entropy_with_integer_labels"),
         {"y_true": SOME, "y_pred": SCORES}, "semantics",
+        tf="keras.losses.SparseCategoricalCrossentropy(from_logits=True, ignore_class=-1)(y_true, y_pred)",
     ),
     Gotcha(
         "binary_crossentropy_clips",
@@ -85,6 +87,7 @@ GOTCHAS = (
         "Keras smooths binary labels towards one half; optax.smooth_labels towards one over the size of the last "
         "axis.",
         ("keras.losses.BinaryCrossentropy", "optax.smooth_labels"), {"y_true": BINARY, "y_pred": SCORES}, "semantics",
+        tf="keras.losses.binary_crossentropy(y_true, y_pred, from_logits=True, label_smoothing=0.125)",
     ),
     Gotcha(
         "categorical_crossentropy_normalises",
@@ -209,12 +212,14 @@ GOTCHAS = (
         "dice_of_batch",
         "keras.losses.Dice is one over the whole batch, and smooths the denominator alone: use jaxport.losses.dice.",
         ("keras.losses.Dice",), {"y_true": SHARES, "y_pred": SHARES}, "semantics",
+        tf="keras.losses.Dice()(y_true, y_pred)",
     ),
     Gotcha(
         "tversky_alpha",
         "The alpha of keras.losses.Tversky weighs what was missed and its beta false alarms, the reverse of the "
         "paper: use jaxport.losses.tversky.",
         ("keras.losses.Tversky",), {"y_true": SHARES, "y_pred": SHARES}, "semantics",
+        tf="keras.losses.Tversky(alpha=0.25, beta=0.75)(y_true, y_pred)",
     ),
     Gotcha(
         "ctc_lengths",
@@ -262,7 +267,8 @@ GOTCHAS = (
         jax="optax.losses.softmax_cross_entropy_with_integer_labels(y_pred, y_true)",
     ),
     Gotcha("categorical_label_smoothing", "Both smooth towards one over the number of classes.",
-           ("keras.losses.CategoricalCrossentropy", "optax.smooth_labels"), {"y_true": LABELS, "y_pred": SCORES}),
+           ("keras.losses.CategoricalCrossentropy", "optax.smooth_labels"), {"y_true": LABELS, "y_pred": SCORES},
+           jax="optax.losses.softmax_cross_entropy(y_pred, optax.smooth_labels(jax.nn.one_hot(y_true, 8), 0.125))"),
     Gotcha("generalized_cross_entropy", "One less a power of the probability of the class, over the exponent.",
            ("keras.losses.CategoricalGeneralizedCrossEntropy",), {"y_true": LABELS, "y_pred": SHARES},
            tf="keras.losses.categorical_generalized_cross_entropy(y_true, y_pred, 0.5)",

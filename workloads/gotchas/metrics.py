@@ -23,6 +23,7 @@ GOTCHAS = (
         "root_mean_squared_error",
         "keras.metrics.RootMeanSquaredError takes the root at the end; a mean of the batches' roots is smaller.",
         ("keras.metrics.RootMeanSquaredError",), PAIR, "semantics",
+        tf="_over_batches(RMSE, y_true, y_pred)",
     ),
     Gotcha(
         "metric_sample_weight",
@@ -39,17 +40,20 @@ GOTCHAS = (
         "keras.metrics.AUC sums trapezia between 200 thresholds; what lies between two of them is a tie: use "
         "jaxport.metrics.auc.",
         ("keras.metrics.AUC",), {"y_true": LABELS, "y_pred": ArraySpec((16,), low=0.5, high=0.515625)}, "semantics",
+        tf="_over_batches(AUC, y_true, y_pred)",
     ),
     Gotcha(
         "precision_without_positives",
         "keras.metrics.Precision is 0 where nothing is predicted positive; the quotient is nan: use "
         "jaxport.metrics.precision.",
         ("keras.metrics.Precision",), BINARY, "structure",
+        tf="_over_batches(PRECISION, y_true, y_pred)",
     ),
     Gotcha(
         "recall_without_labels",
         "keras.metrics.Recall is 0 where no label is 1; the quotient is nan: use jaxport.metrics.recall.",
         ("keras.metrics.Recall",), BINARY, "structure",
+        tf="_over_batches(RECALL, y_true, y_pred)",
     ),
     Gotcha(
         "binary_accuracy_threshold",
@@ -72,12 +76,14 @@ GOTCHAS = (
         "f1_score_per_class",
         "keras.metrics.F1Score is that of each class unless average is given: use jaxport.metrics.f1_score.",
         ("keras.metrics.F1Score",), CLASSES, "structure",
+        tf="_over_batches(F1_SCORE, tf.one_hot(y_true, 4), y_pred)",
     ),
     Gotcha(
         "mean_iou_absent_class",
         "keras.metrics.MeanIoU leaves out classes that neither occur nor are predicted; a mean over all of them is "
         "nan: use jaxport.metrics.mean_iou.",
         ("keras.metrics.MeanIoU",), INDICES, "structure",
+        tf="_over_batches(MEAN_IOU, y_true, y_pred)",
     ),
     Gotcha(
         "top_k_ties",
@@ -93,12 +99,14 @@ GOTCHAS = (
         "keras.metrics.R2Score is the mean of the outputs' scores, not one score of them together: use "
         "jaxport.metrics.r2_score.",
         ("keras.metrics.R2Score",), PAIR, "structure",
+        tf="_over_batches(R2_SCORE, y_true, y_pred)",
     ),
     Gotcha(
         "cosine_metric_sign",
         "keras.metrics.CosineSimilarity is the cosine, keras.losses.CosineSimilarity minus it.",
         ("keras.metrics.CosineSimilarity", "keras.losses.CosineSimilarity", "optax.losses.cosine_similarity"),
         PAIR, "semantics",
+        tf="_over_batches(COSINE, y_true, y_pred)",
     ),
     Gotcha(
         "confusion_matrix_rows",
@@ -110,7 +118,8 @@ GOTCHAS = (
         naive="jnp.zeros((4, 4), jnp.int32).at[y_pred, y_true].add(1)",
     ),
     Gotcha("average_metric", "nnx.metrics.Average adds up sums and counts as keras.metrics.Mean does.",
-           ("keras.metrics.Mean", "flax.nnx.metrics.Average"), {"x": ArraySpec((6,))}),
+           ("keras.metrics.Mean", "flax.nnx.metrics.Average"), {"x": ArraySpec((6,))},
+           tf="_over_batches(MEAN, x)"),
     Gotcha("mean_absolute_error_metric", "A mean over all values.", ("keras.metrics.MeanAbsoluteError",), PAIR,
            tf="_over_batches(ABSOLUTE, y_true, y_pred)",
            jax="jax.lax.stop_gradient(jnp.mean(jnp.abs(y_true - y_pred)))"),
@@ -118,5 +127,6 @@ GOTCHAS = (
            tf="_over_batches(TRUE_POSITIVES, y_true, y_pred)",
            jax="jnp.sum(((y_pred > 0.5) & (y_true == 1)).astype(y_pred.dtype))"),
     Gotcha("mean_squared_error_metric", "A mean over all values, whatever the batches.",
-           ("keras.metrics.MeanSquaredError", "flax.nnx.metrics.Average"), PAIR),
+           ("keras.metrics.MeanSquaredError", "flax.nnx.metrics.Average"), PAIR,
+           tf="_over_batches(SQUARED, y_true, y_pred)"),
 )  # fmt: skip

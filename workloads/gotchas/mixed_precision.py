@@ -14,6 +14,7 @@ GOTCHAS = (
         "The policy mixed_bfloat16 computes in bfloat16 and keeps weights in float32: that is dtype=, not "
         "param_dtype=, of a Flax layer.",
         ("keras.DTypePolicy", "keras.layers.Dense", "flax.nnx.Linear"), DENSE, "structure",
+        tf="_call_layer(DENSE, x, kernel, bias)",
     ),
     Gotcha(
         "mixed_embedding",
@@ -21,12 +22,14 @@ GOTCHAS = (
         "dtype.",
         ("keras.layers.Embedding", "flax.nnx.Embed"),
         {"indices": ArraySpec((8,), "int32", low=0, high=6), "table": ArraySpec((6, 4))}, "structure",
+        tf="EMBEDDING.stateless_call([table], [], indices)[0]",
     ),
     Gotcha(
         "mixed_layer_norm",
         "Keras normalises in float32 and rounds the result; nnx.LayerNorm with dtype=bfloat16 rounds its weights too: "
         "leave dtype out and convert what it returns.",
         ("keras.layers.LayerNormalization", "flax.nnx.LayerNorm"), SCALED, "gradients",
+        tf="LAYER_NORM.stateless_call([gamma, beta], [], x)[0]",
     ),
     Gotcha(
         "mixed_batch_norm",
@@ -34,6 +37,7 @@ GOTCHAS = (
         "leave dtype out and convert what it returns.",
         ("keras.layers.BatchNormalization", "flax.nnx.BatchNorm"),
         {**SCALED, "mean": ArraySpec((8,)), "variance": ArraySpec((8,), low=0.25, high=1.0)}, "semantics",
+        tf="BATCH_NORM.stateless_call([gamma, beta], [mean, variance], x, training=False)[0]",
     ),
     Gotcha(
         "loss_of_narrow_predictions",
@@ -70,9 +74,12 @@ GOTCHAS = (
         "scale takes it: use jaxport.loss_scaling.scaled.",
         ("keras.optimizers.LossScaleOptimizer",),
         {"gradients": ArraySpec((4, 8)), "start": ArraySpec((8,))}, "structure",
+        jax="_steps(loss_scaling.scaled(optax.sgd(0.125), initial_scale=16.0), gradients, start)",
+        naive="_steps(_divide_gradients(optax.sgd(0.125)), gradients, start)",
     ),
     Gotcha("mixed_dense_in_float16", "dtype=jnp.float16 is the policy mixed_float16.",
-           ("keras.DTypePolicy", "keras.layers.Dense", "flax.nnx.Linear"), DENSE),
+           ("keras.DTypePolicy", "keras.layers.Dense", "flax.nnx.Linear"), DENSE,
+           tf="_call_layer(DENSE_IN_HALF, x, kernel, bias)"),
     Gotcha("matmul_of_bfloat16", "Both add up in float32 and round once.", ("tf.matmul", "jax.numpy.matmul"),
            {**NARROW, "y": ArraySpec((8, 4), "bfloat16")},
            tf="tf.matmul(x, y)", jax="jnp.matmul(x, y)"),

@@ -173,18 +173,21 @@ GOTCHAS = (
         "Keras scales the decay by the learning rate; optax.add_decayed_weights at the end of a chain does not: use "
         "jaxport.optimizers.with_weight_decay.",
         ("keras.optimizers.RMSprop", "optax.add_decayed_weights"), ONE, "semantics",
+        tf="steps(optimizers.RMSprop, weights, gradients, learning_rate=0.1, weight_decay=0.1)",
     ),
     Gotcha(
         "clipnorm",
         "Keras's clipnorm is a bound for each variable, optax.clip_by_global_norm one for all together, which is "
         "global_clipnorm: use jaxport.optimizers.clip_by_norm.",
         ("keras.Optimizer", "optax.clip_by_global_norm"), TWO, "semantics",
+        tf="steps(optimizers.SGD, kernel, bias, by_kernel, by_bias, learning_rate=0.125, clipnorm=1.0)",
     ),
     Gotcha(
         "use_ema",
         "Keras's average of the weights starts as they are after the first step; optax.ema starts at 0 and corrects "
         "the bias.",
         ("keras.Optimizer", "optax.ema"), ONE, "semantics",
+        tf="steps(optimizers.SGD, weights, gradients, average=True, **EMA)",
     ),
     Gotcha(
         "ema_overwrite_frequency",
@@ -243,6 +246,8 @@ GOTCHAS = (
         "On TensorFlow Keras reads a variable that has moved already, and it weighs all steps alike while the rate "
         "warms up: use jaxport.optimizers.schedule_free_adamw.",
         ("keras.optimizers.ScheduleFreeAdamW", "optax.contrib.schedule_free_adamw"), ONE, "semantics",
+        jax="steps(optimizers.schedule_free_adamw(0.1, warmup_steps=3), weights, gradients)",
+        naive="steps(optax.contrib.schedule_free_adamw(0.1, warmup_steps=3), weights, gradients)",
     ),
     Gotcha(
         "loss_scale_factor",
@@ -276,7 +281,8 @@ GOTCHAS = (
            tf="steps(optimizers.SGD, weights, gradients, learning_rate=0.125, clipvalue=0.5)",
            jax="steps(optax.chain(optax.clip(0.5), optax.sgd(0.125)), weights, gradients)"),
     Gotcha("global_clipnorm", "optax.clip_by_global_norm is the same.",
-           ("keras.Optimizer", "optax.clip_by_global_norm"), TWO),
+           ("keras.Optimizer", "optax.clip_by_global_norm"), TWO,
+           tf="steps(optimizers.SGD, kernel, bias, by_kernel, by_bias, learning_rate=0.125, global_clipnorm=1.0)"),
     Gotcha("gradient_accumulation", "Bias corrections count updates in both; see accumulation_schedule for rates.",
            ("keras.Optimizer", "optax.MultiSteps"), ONE,
            tf="steps(optimizers.Adam, weights, gradients, learning_rate=1e-2, gradient_accumulation_steps=2)",

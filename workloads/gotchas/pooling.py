@@ -68,6 +68,7 @@ GOTCHAS = (
         "With a mask Keras takes the mean of the steps that it leaves.",
         ("keras.layers.GlobalAveragePooling1D",),
         {**SEQUENCES, "lengths": ArraySpec((2,), "int32", low=1, high=9)}, "semantics",
+        tf="keras.layers.GlobalAveragePooling1D()(x, mask=tf.sequence_mask(lengths, 8))",
     ),
     Gotcha(
         "adaptive_average_pooling",

@@ -19,16 +19,19 @@ GOTCHAS = (
         "Of the same bits TensorFlow's kernels make a float of the lowest 23, XLA of the highest: numbers of a "
         "function that is not compiled differ from those of one that is.",
         ("tf.random.stateless_uniform", "tf.function"), SEED, "semantics",
+        jax="random.uniform(seed, SHAPE)", naive="random.uniform(seed, SHAPE, kernels=True)",
     ),
     Gotcha(
         "stateless_integers",
         "TensorFlow takes its bits modulo the range: use jaxport.random.integers for the same integers.",
         ("tf.random.stateless_uniform", "keras.random.randint", "jax.random.randint"), SEED, "structure",
+        jax="random.integers(seed, SHAPE, -3, 20)", naive="jax.random.randint(_key(seed), SHAPE, -3, 20)",
     ),
     Gotcha(
         "stateless_bits",
         "Without a range an integer is all of its bits: use jaxport.random.bits for the same ones.",
         ("tf.random.stateless_uniform", "jax.random.bits"), SEED, "structure",
+        jax="random.bits(seed, SHAPE)", naive="jax.random.bits(_key(seed), SHAPE)",
     ),
     Gotcha(
         "stateless_normal",
@@ -51,11 +54,13 @@ GOTCHAS = (
         "tf.random.fold_in keeps the number itself beside one draw, jax.random.fold_in mixes it: use "
         "jaxport.random.fold_in.",
         ("tf.random.fold_in", "jax.random.fold_in"), SEED, "structure",
+        jax="random.fold_in(seed, 3)", naive="jax.random.key_data(jax.random.fold_in(_key(seed), 3)).astype(jnp.int32)",
     ),
     Gotcha(
         "random_shuffle",
         "keras.random.shuffle sorts uniform numbers: jaxport.random.shuffle gives the same order.",
         ("keras.random.shuffle", "jax.random.permutation"), X, "semantics",
+        jax="random.shuffle(x, (42, 0))", naive="jax.random.permutation(jax.random.key(42), x)",
     ),
     Gotcha(
         "glorot_uniform_seed",

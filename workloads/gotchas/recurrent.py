@@ -26,6 +26,7 @@ GOTCHAS = (
         "lstm_gate_order",
         "Keras's gates stand in the order i, f, g, o, as in nnx.OptimizedLSTMCell; other libraries have i, f, o, g.",
         LSTMS, {"x": X, **LSTM}, "semantics",
+        tf="_call(LSTM, (kernel, recurrent, bias), x)",
     ),
     Gotcha(
         "lstm_tf1_gate_order",
@@ -57,17 +58,20 @@ GOTCHAS = (
         "lstm_hard_sigmoid",
         "Keras 3's hard_sigmoid is relu6(x + 3) / 6; up to Keras 2 it was clip(0.2 x + 0.5, 0, 1).",
         ("keras.layers.LSTM", "keras.activations.hard_sigmoid"), {"x": X, **LSTM}, "semantics",
+        tf="_call(LSTM_HARD, (kernel, recurrent, bias), x)",
     ),
     Gotcha(
         "gru_gate_order",
         "Keras's gates stand in the order z, r, h, those of nnx.GRUCell in the order r, z, n: permute them.",
         GRUS, {"x": X, **GRU}, "semantics",
+        tf="_call(GRU, (kernel, recurrent, bias), x)",
     ),
     Gotcha(
         "gru_recurrent_bias",
         "nnx.GRUCell has no bias of the recurrent product, and the reset gate scales it: it cannot be added to the "
         "other one. Use jaxport.recurrent.gru.",
         GRUS, {"x": X, **GRU}, "semantics",
+        tf="_call(GRU, (kernel, recurrent, bias), x)",
     ),
     Gotcha(
         "gru_reset_before",
@@ -75,6 +79,7 @@ GOTCHAS = (
         "jaxport.recurrent.gru.",
         GRUS, {"x": X, **SIMPLE, "kernel": GRU["kernel"], "recurrent": GRU["recurrent"], "bias": ArraySpec((12,))},
         "semantics",
+        tf="_call(GRU_BEFORE, (kernel, recurrent, bias), x)",
     ),
     Gotcha(
         "bidirectional_order",
@@ -106,22 +111,26 @@ GOTCHAS = (
         "The last output of Keras is that of the last step that is not masked: outputs[:, -1] without seq_lengths is "
         "another.",
         RNNS, {"x": X, "lengths": LENGTHS, **LSTM}, "semantics",
+        tf="_call(LSTM_LAST, (kernel, recurrent, bias), x, mask=tf.sequence_mask(lengths, 5))",
     ),
     Gotcha(
         "rnn_mask_anywhere",
         "A mask of Keras may have holes, which are skipped; seq_lengths of nnx.RNN cannot say that: use "
         "jaxport.recurrent.lstm.",
         RNNS, {"x": X, "mask": MASK, **LSTM}, "semantics",
+        tf="_call(LSTM_LAST, (kernel, recurrent, bias), x, mask=mask)",
     ),
     Gotcha(
         "rnn_masked_outputs",
         "At a masked step Keras repeats the output before it; multiplying outputs with the mask makes it 0.",
         RNNS, {"x": X, "mask": MASK, **LSTM}, "semantics",
+        tf="_call(LSTM, (kernel, recurrent, bias), x, mask=mask)",
     ),
     Gotcha(
         "rnn_masked_first_output",
         "Before the first step that is not masked Keras gives 0, not the initial state.",
         RNNS, {"x": X, "mask": MASK, **LSTM, **STATES}, "semantics",
+        tf="_call(LSTM, (kernel, recurrent, bias), x, mask=mask, initial_state=[hidden, cell])",
     ),
     Gotcha(
         "conv_lstm_gate_order",
@@ -143,11 +152,13 @@ GOTCHAS = (
     Gotcha("lstm", "nnx.OptimizedLSTMCell takes Keras's kernels as they are.", LSTMS, {"x": X, **LSTM},
            tf="_call(LSTM, (kernel, recurrent, bias), x)", jax="_rnn(_lstm_cell(kernel, recurrent, bias))(x)"),
     Gotcha("simple_rnn", "nnx.SimpleCell takes Keras's kernels as they are.",
-           ("keras.layers.SimpleRNN", "flax.nnx.SimpleCell"), {"x": X, **SIMPLE}),
+           ("keras.layers.SimpleRNN", "flax.nnx.SimpleCell"), {"x": X, **SIMPLE},
+           tf="_call(SIMPLE, (kernel, recurrent, bias), x)"),
     Gotcha("bidirectional", "nnx.Bidirectional keeps the order, and concatenates, as Keras.",
            BIDIRECTIONAL, {"x": X, **BOTH}),
     Gotcha("rnn_return_state", "The state of nnx.RNN with seq_lengths is that of the last step that counts.",
            RNNS, {"x": X, "lengths": LENGTHS, **LSTM}),
     Gotcha("gru_without_recurrent_bias", "Without the recurrent bias nnx.GRUCell is right once its gates are permuted.",
-           GRUS, {"x": X, "kernel": GRU["kernel"], "recurrent": GRU["recurrent"]}),
+           GRUS, {"x": X, "kernel": GRU["kernel"], "recurrent": GRU["recurrent"]},
+           tf="_call(GRU, (kernel, recurrent, tf.zeros((2, 3 * UNITS))), x)"),
 )  # fmt: skip

@@ -67,6 +67,7 @@ GOTCHAS = (
         "A patch of TensorFlow has the channels of a pixel side by side, one of jax.lax the pixels of a channel: use "
         "jaxport.resizing.extract_patches.",
         ("tf.image.extract_patches", "jax.lax.conv_general_dilated_patches"), IMAGES, "semantics",
+        tf="tf.image.extract_patches(images, [1, 3, 3, 1], [1, 2, 2, 1], [1, 1, 1, 1], 'SAME')",
     ),
     Gotcha(
         "depth_to_space",
@@ -107,6 +108,7 @@ GOTCHAS = (
         "adjust_contrast",
         "TensorFlow scales the distance from the mean of each channel of each image, not from that of all of them.",
         ("tf.image.adjust_contrast", "keras.layers.RandomContrast"), COLORS, "semantics",
+        tf="tf.image.adjust_contrast(tf.stop_gradient(images), 2.0)",
     ),
     Gotcha(
         "rgb_to_grayscale",
@@ -129,12 +131,14 @@ GOTCHAS = (
         "tf.image.central_crop cuts a whole number of pixels off in front and as many behind: what is left is larger "
         "than the share of the size.",
         ("tf.image.central_crop",), ODD, "structure",
+        tf="tf.image.central_crop(images, 0.5)",
     ),
     Gotcha(
         "image_gradients",
         "tf.image.image_gradients takes the next pixel less this one, and 0 at the end; jnp.gradient takes central "
         "differences.",
         ("tf.image.image_gradients", "jax.numpy.gradient"), IMAGES, "semantics",
+        tf="tf.image.image_gradients(images)",
     ),
     Gotcha("resize_bilinear_up", "Made larger, both put half a pixel between.",
            ("tf.image.resize", "keras.layers.UpSampling2D", "jax.image.resize"), IMAGES,

@@ -26,11 +26,13 @@ GOTCHAS = (
         "cosine_warmup_alpha",
         "Keras's alpha is a share of the highest rate, optax's end_value a rate: pass alpha times the target.",
         COSINE, STEPS, "semantics",
+        tf="_of_each(schedules.CosineDecay(0.0, 8, alpha=0.1, warmup_target=0.5, warmup_steps=4), step)",
     ),
     Gotcha(
         "cosine_warmup_first_step",
         "Keras's warm-up gives step 0 the initial rate; by (step + 1) / warmup_steps it would be one step ahead.",
         COSINE, STEPS, "semantics",
+        tf="_of_each(schedules.CosineDecay(0.0, 8, warmup_target=0.1, warmup_steps=4), step)",
     ),
     Gotcha(
         "cosine_warmup_without_target",
@@ -53,6 +55,7 @@ GOTCHAS = (
         "With m_mul the floor stays alpha times the initial rate in Keras; joined cosine decays lower it with every "
         "period: use jaxport.schedules.cosine_decay_restarts.",
         RESTARTS, STEPS, "semantics",
+        tf="schedules.CosineDecayRestarts(0.1, 5, t_mul=1.0, m_mul=0.5, alpha=0.1)(step)",
     ),
     Gotcha(
         "piecewise_boundary",
@@ -107,6 +110,7 @@ GOTCHAS = (
         "natural_exp_decay",
         "TensorFlow 1's natural_exp_decay is exp(-rate * step), not rate^step: pass decay_rate=exp(-rate).",
         ("tf.compat.v1.train.natural_exp_decay", "optax.exponential_decay"), STEPS, "semantics",
+        jax="0.1 * jnp.exp(-0.5 * step / 4)", naive="optax.exponential_decay(0.1, 4, 0.5)(step)",
     ),
     Gotcha(
         "rate_after_step",
@@ -114,6 +118,7 @@ GOTCHAS = (
         "optax.inject_hyperparams keeps that of the step done.",
         ("keras.Optimizer", "optax.inject_hyperparams"), {"weights": ArraySpec((4,)), "gradients": ArraySpec((5, 4))},
         "semantics",
+        tf="steps(optimizers.SGD, weights, gradients, rates=True, learning_rate=HALVING)",
     ),
     Gotcha("cosine_decay", "Without warm-up both have the same arguments.",
            ("keras.optimizers.schedules.CosineDecay", "optax.cosine_decay_schedule"), SHORT,

@@ -30,6 +30,7 @@ GOTCHAS = (
         "tf.signal.inverse_stft multiplies by the window again and divides by nothing, so that it inverts no stft "
         "unless told so; jax.scipy.signal.istft does.",
         ("tf.signal.inverse_stft", "jax.scipy.signal.istft"), X, "semantics",
+        tf="tf.signal.inverse_stft(tf.signal.stft(x, 8, 4), 8, 4)",
     ),
     Gotcha(
         "hann_window",
@@ -65,6 +66,7 @@ GOTCHAS = (
         "Between its edges a triangle of tf.signal is straight in mel; one whose edges are rounded to bins of the "
         "spectrum has other weights: use jaxport.signal.linear_to_mel_weight_matrix.",
         ("tf.signal.linear_to_mel_weight_matrix",), {"x": ArraySpec((3, 65), low=0.0, high=1.0)}, "semantics",
+        tf="x @ tf.signal.linear_to_mel_weight_matrix(10, 65, 16000, dtype=x.dtype)",
     ),
     Gotcha(
         "fft3d",

@@ -75,11 +75,13 @@ GOTCHAS = (
         "Compiled by XLA, tf.math.bincount leaves negative numbers out (on CPU without XLA it raises); jnp.bincount "
         "counts them as 0.",
         ("tf.math.bincount", "jax.numpy.bincount"), {"x": ArraySpec((16,), "int32", low=-4, high=6)}, "structure",
+        jax="jnp.bincount(jnp.where(x < 0, 6, x), length=6)", naive="jnp.bincount(x, length=6)",
     ),
     Gotcha(
         "searchsorted_nan",
         "NaN stands before all values in tf.searchsorted, and after all of them in jnp.searchsorted: write 0 there.",
         ("tf.searchsorted", "jax.numpy.searchsorted"), {"x": ArraySpec((16,))}, "structure",
+        tf="tf.searchsorted(tf.constant([0.25, 0.75, 1.25], x.dtype), tf.sqrt(x))",
     ),
     Gotcha(
         "sort_descending_tie",
