@@ -57,6 +57,8 @@ class BenchReport(Display):
     headline: str
     reasons: Sequence[str]
     record: Mapping[str, object]
+    _text: str
+    _html: str
 
     @property
     def passed(self) -> bool:

@@ -68,7 +68,9 @@ class CheckReport(Display):
     failures: Sequence[Failure]
     weights: WeightPairs | None
     record: Mapping[str, object]
+    _text: str
     _complaints: Sequence[str]
+    _html: str
 
     @property
     def passed(self) -> bool:

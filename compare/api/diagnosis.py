@@ -44,6 +44,8 @@ class DoctorReport(Display):
     findings: Sequence[Finding]
     places: Sequence[str] | None
     record: Mapping[str, object]
+    _text: str
+    _html: str
 
 
 def report(diagnosis: Diagnosis) -> DoctorReport:

@@ -72,6 +72,8 @@ class LocateReport(Display):
     departures: Sequence[FirstDeparture]
     passes: Mapping[str, str]
     record: Mapping[str, object]
+    _text: str
+    _html: str
 
 
 def locate_objects(

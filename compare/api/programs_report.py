@@ -89,6 +89,8 @@ class ProgramsReport(Display):
     differences: Sequence[ProgramDifference]
     message: str
     record: Mapping[str, object]
+    _text: str
+    _html: str
 
     @property
     def equal(self) -> bool:

@@ -37,7 +37,6 @@ def render(page: Page) -> str:
     return templates().get_template("table.html.j2").render(page=page, words=verdicts.WORDS, style=style)
 
 
-@dataclass(frozen=True, repr=False)
 class Display:
     """What a call gives back: a notebook shows it as HTML; as text it is what the command line prints."""
 
