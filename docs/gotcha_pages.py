@@ -10,6 +10,7 @@ from compare.gotchas import expressions
 from compare.report.markdown import plain
 from workloads.gotchas import _catalogue
 from workloads.gotchas._catalogue import Entry
+from workloads.gotchas._gotcha import JAX, TENSORFLOW
 
 FOLDER = "gotchas"
 
@@ -77,7 +78,7 @@ def theme_page(theme: str, entries: tuple[Entry, ...]) -> str:
 
 def _shared(of_theme: list[Entry]) -> str:
     """What the entries refer to, such as layers and their sizes, once for the whole page."""
-    sides = (("TensorFlow", expressions.TENSORFLOW), ("JAX", expressions.JAX))
+    sides = (("TensorFlow", TENSORFLOW), ("JAX", JAX))
     shared = [(name, expressions.shared_source(side, of_theme)) for name, side in sides]
     blocks = "\n".join(f"In {name}:\n\n{CODE.format(text)}" for name, text in shared if text)
     return f"\n## Helpers\n\nWhat the expressions above refer to.\n\n{blocks}" if blocks else ""

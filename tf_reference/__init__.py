@@ -9,7 +9,7 @@ from tf_reference._function_port import function_port as function_port
 from tf_reference._keras_port import keras_port as keras_port
 from tf_reference._keras_port import keras_rest as keras_rest
 from tf_reference._model import Model as Model
+from tf_reference._model import keras_train_step as keras_train_step
 from tf_reference._saved_port import saved_graph_port as saved_graph_port
 from tf_reference._shares import share as share
-from tf_reference._train_step import keras_train_step as keras_train_step
 from workloads._saved_graph import SavedGraph as SavedGraph

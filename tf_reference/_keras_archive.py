@@ -15,12 +15,13 @@ from typing import Any
 
 import keras
 
-from tf_reference import _custom_objects, _keras_2_config, _keras_config, _keras_h5
+from tf_reference import _keras_2_config, _keras_config, _keras_h5
 from tf_reference._unbuilt_layers import IN_CODE, UNBUILT, reason_not_built
 from workloads import _foreign
 from workloads._foreign import MEBIBYTE, Unusable
 from workloads._framework import Unsupported
 from workloads._inspection import Inspection
+from workloads._target import resolve
 
 CONFIG, METADATA = "config.json", "metadata.json"
 _COMPILED, _VERSION = "compile_config", "keras_version"
@@ -86,7 +87,7 @@ def build(path: Path, dtype: str = "", custom: Sequence[str] = ()) -> Any:
     hazard = next(_hazards(config), "")
     if hazard:
         raise Unsupported(f"expected a model that Keras can build at {path.name}, found {hazard}: {IN_CODE}")
-    with bounded_memory(MOST_BYTES_BUILT), _custom_objects.register_classes(custom):
+    with bounded_memory(MOST_BYTES_BUILT), register_classes(custom):
         try:
             # A copy: Keras takes apart what it builds of.
             config_typed = _retype(config, dtype) if dtype else config
@@ -109,7 +110,7 @@ def compile_as_saved(model: Any, path: Path, custom: Sequence[str] = ()) -> None
     if not isinstance(compiled, Mapping) or any(_hazards(compiled)):
         return
     without_metrics = {name: item for name, item in compiled.items() if "metrics" not in name}
-    with bounded_memory(MOST_BYTES_BUILT), _custom_objects.register_classes(custom):
+    with bounded_memory(MOST_BYTES_BUILT), register_classes(custom):
         for config in (compiled, without_metrics):
             with suppress(*UNBUILT):
                 model.compile_from_config(copy.deepcopy(dict(config)))
@@ -216,3 +217,21 @@ def _of_object(value: Mapping[str, Any]) -> Iterator[str]:
         size = arguments.get(name)
         if isinstance(size, int) and size > MOST_SIZE:
             yield f"a {kind} with {name}={size:,}, more than {MOST_SIZE:,}"
+
+
+@contextmanager
+def register_classes(references: Sequence[str]) -> Iterator[None]:
+    """Inside, Keras builds what a config names by these, by the name of each and by the one that it is registered by.
+
+    Args:
+      references: FILE.py:NAME of each; every file is run.
+    """
+    objects: dict[str, Any] = {}
+    for reference in references:
+        custom_object = resolve(reference)
+        objects |= {
+            custom_object.__name__: custom_object,
+            keras.saving.get_registered_name(custom_object): custom_object,
+        }
+    with keras.saving.custom_object_scope(objects):
+        yield

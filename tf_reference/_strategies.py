@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -13,9 +13,9 @@ import numpy as np
 import tensorflow as tf
 
 from tf_reference import _recompiling, _replica_steps
-from tf_reference._device_transfers import transfers
 from tf_reference._replica_steps import Step
 from tf_reference._session import Session
+from tf_reference._sources import callees, users_line
 from workloads._distributing import (
     IN_TURN,
     LOGICAL_DEVICES,
@@ -24,6 +24,7 @@ from workloads._distributing import (
     REFERENCES,
     SINGLE,
     Cluster,
+    Collective,
     Division,
     Kept,
     Program,
@@ -243,3 +244,34 @@ def create() -> Strategies:
     logical: Sequence[Any] = [tf.config.LogicalDeviceConfiguration()] * count
     tf.config.set_logical_device_configuration(processor, logical)
     return Strategies()
+
+
+_KINDS = ("Collective", "Nccl")
+_SETTING_UP = ("CollectiveInitializeCommunicator", "CollectiveAssignGroup")
+"""They exchange no array."""
+
+
+def transfers(graph: Any) -> list[Collective]:
+    """The collective operations of a traced function and of all that it calls, those of one device alone.
+
+    Every device has the same; of a group only its size stands in the graph.
+
+    Args:
+      graph: the FuncGraph of a ConcreteFunction.
+    """
+    collectives = list(_of_all(graph, "", set()))
+    first = next((device for device, _ in collectives), "")
+    return [collective for device, collective in collectives if device == first]
+
+
+def _of_all(graph: Any, caller: str, seen_names: set[str]) -> Iterator[tuple[str, Collective]]:
+    for operation in graph.get_operations():
+        line = users_line(list(operation.traceback or ())) or caller
+        if operation.type.startswith(_KINDS) and operation.type not in _SETTING_UP:
+            tensor = operation.inputs[0]
+            size = tensor.dtype.size * (tensor.shape.num_elements() or 0)
+            yield operation.device, Collective(operation.type, 1, size, source=line)
+        for name, callee in callees(graph, operation):
+            if name not in seen_names:
+                seen_names.add(name)
+                yield from _of_all(callee, line, seen_names)

@@ -13,7 +13,7 @@ from compare.record.envelope import Record
 from compare.record.timing_part import Ratio, Timing
 from compare.report import numbers, table_page, tables, verdicts
 from compare.report.showable import one_line, printable
-from compare.report.table_page import Page
+from compare.report.table_page import Display, Page
 from workloads._modes import PORT
 
 
@@ -35,7 +35,7 @@ class TimeRatio:
 
 
 @dataclass(frozen=True, repr=False)
-class BenchReport:
+class BenchReport(Display):
     """How fast a port is, once it is proved. A notebook shows it as HTML; as text it is what the command line prints.
 
     Attributes:
@@ -64,12 +64,6 @@ class BenchReport:
     def passed(self) -> bool:
         """Whether every gate holds and no result is missing, however slow the port is."""
         return self.parity.passed
-
-    def __repr__(self) -> str:
-        return self._text
-
-    def _repr_html_(self) -> str:
-        return self._html
 
 
 def bench_report(record: Record) -> BenchReport:

@@ -12,8 +12,10 @@ from compare.plain_json import to_json
 from compare.record.envelope import Record
 from compare.record.parity_part import Place
 from compare.record.vocabulary import FAIL, NOT_JUDGED, PASS
-from compare.report import check_page, console, terminal, verdicts
+from compare.record.workload_part import Workload
+from compare.report import console, table_page, terminal, verdicts
 from compare.report.showable import one_line, printable
+from compare.report.table_page import Display
 from compare.report.verdicts import GateRow
 
 
@@ -50,7 +52,7 @@ class Gate:
 
 
 @dataclass(frozen=True, repr=False)
-class CheckReport:
+class CheckReport(Display):
     """What `jaxport.check` found. A notebook shows it as HTML; as text it is what the command line prints.
 
     Attributes:
@@ -87,12 +89,6 @@ class CheckReport:
         if not self.passed:
             raise AssertionError("\n".join(self._complaints))
 
-    def __repr__(self) -> str:
-        return self._text
-
-    def _repr_html_(self) -> str:
-        return self._html
-
 
 def report_of(record: Record, weights: WeightPairs | None = None, further: Sequence[str] = ()) -> CheckReport:
     """The report of a record of one workload.
@@ -115,8 +111,18 @@ def report_of(record: Record, weights: WeightPairs | None = None, further: Seque
         record=to_json(record),
         _text=_text(record, lines),
         _complaints=verdicts.complaints(name, part),
-        _html=check_page.render(name, part, lines),
+        _html=table_page.render(_page(name, part, lines)),
     )
+
+
+def _page(name: str, part: Workload, further: Sequence[str]) -> table_page.Page:
+    """The verdict, the gates, and the first place that fails."""
+    gates = verdicts.gates(part)
+    why = ["" if row.verdict in (FAIL, NOT_JUDGED) else row.reason for row in gates]
+    rows = [(row.name, verdicts.cell(row.verdict), reason) for row, reason in zip(gates, why, strict=True)]
+    places = [f"First place that fails: {leaf.place}" for row in gates for leaf in row.failing][:1]
+    lines = (*places, *verdicts.complaints(name, part), *further)
+    return table_page.Page(name, verdicts.outcome(part), ("gate", "verdict", ""), rows, lines)
 
 
 def _message(row: GateRow) -> str:

@@ -8,7 +8,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 import msgspec
-from rich.console import Console
 
 from compare.api.named_model import NamedModel
 from compare.doctor import diagnosing
@@ -21,16 +20,17 @@ from compare.porting.functions import function_ports
 from compare.record.diagnosis_part import BLOCKER, NOTE, Diagnosis, Finding
 from compare.report import doctor_words as words
 from compare.report import table_page, terminal
-from compare.report.doctor_console import print_diagnosis, print_prediction
+from compare.report.doctor_page import console_page
+from compare.report.page_console import print_page
 from compare.report.showable import on_lines
-from compare.report.table_page import Page
+from compare.report.table_page import Display, Page
 from compare.sides.model_worker import ModelWorker
 from compare.sides.weight_workers import KerasModel
 from workloads._inspection import Inspection
 
 
 @dataclass(frozen=True, repr=False)
-class DoctorReport:
+class DoctorReport(Display):
     """What `jaxport.doctor` found. A notebook shows it as HTML; as text it is what the command line prints.
 
     Attributes:
@@ -47,26 +47,15 @@ class DoctorReport:
     _text: str
     _html: str
 
-    def __repr__(self) -> str:
-        return self._text
-
-    def _repr_html_(self) -> str:
-        return self._html
-
 
 def report(diagnosis: Diagnosis) -> DoctorReport:
     """A diagnosis as a caller reads it."""
-
-    def show(console: Console) -> None:
-        print_diagnosis(diagnosis, console)
-        print_prediction(diagnosis, console)
-
     return DoctorReport(
         blockers=tuple(finding for finding in diagnosis.findings if finding.severity == BLOCKER),
         findings=diagnosis.findings,
         places=diagnosis.places,
         record=to_json(diagnosis),
-        _text=terminal.text_of(show),
+        _text=terminal.text_of(lambda console: print_page(console_page(diagnosis), console)),
         _html=table_page.render(_page(on_lines(diagnosis))),
     )
 
@@ -84,8 +73,7 @@ def _page(diagnosis: Diagnosis) -> Page:
         for finding in diagnosis.findings
         if finding.severity != NOTE
     ]
-    lines = [words.headline(diagnosis), words.summary(diagnosis)]
-    lines += [words.effort(diagnosis)] if diagnosis.effort else []
+    lines = [words.headline(diagnosis), words.summary(diagnosis), *words.effort(diagnosis)]
     lines += [words.of_init(diagnosis), *(diagnosis.places or ())]
     titles = ("finding", "severity", "what", "advice", "where")
     return Page(diagnosis.target, "", titles if findings else (), findings, [line for line in lines if line])

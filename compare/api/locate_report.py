@@ -17,7 +17,7 @@ from compare.progress import Reporter
 from compare.prove import locating
 from compare.report import table_page, terminal
 from compare.report.showable import one_line
-from compare.report.table_page import Page
+from compare.report.table_page import Display, Page
 from compare.sides.pool import Pool
 from workloads._declared import AnyWorkload
 from workloads._framework import PASSES
@@ -58,7 +58,7 @@ class FirstDeparture:
 
 
 @dataclass(frozen=True, repr=False)
-class LocateReport:
+class LocateReport(Display):
     """Where a port departs from its original. A notebook shows it as HTML; as text it is what `jaxport locate` prints.
 
     Attributes:
@@ -74,12 +74,6 @@ class LocateReport:
     record: Mapping[str, object]
     _text: str
     _html: str
-
-    def __repr__(self) -> str:
-        return self._text
-
-    def _repr_html_(self) -> str:
-        return self._html
 
 
 def locate_objects(

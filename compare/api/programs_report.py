@@ -23,7 +23,7 @@ from compare.report import table_page, terminal
 from compare.report.alignments import print_alignments
 from compare.report.region_tables import print_regions
 from compare.report.showable import one_line
-from compare.report.table_page import Page
+from compare.report.table_page import Display, Page
 from compare.sides.pool import Pool
 from workloads._declared import AnyWorkload
 
@@ -70,7 +70,7 @@ class ProgramDifference:
 
 
 @dataclass(frozen=True, repr=False)
-class ProgramsReport:
+class ProgramsReport(Display):
     """What `jaxport.compare_programs` found; as text, what `jaxport hlo` prints.
 
     Attributes:
@@ -105,12 +105,6 @@ class ProgramsReport:
         """
         if not self.equal:
             raise AssertionError(self.message)
-
-    def __repr__(self) -> str:
-        return self._text
-
-    def _repr_html_(self) -> str:
-        return self._html
 
 
 @dataclass(frozen=True)

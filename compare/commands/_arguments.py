@@ -243,6 +243,19 @@ def add_json(command: argparse._ActionsContainer, what: str = "the record") -> N
     )
 
 
+def add_output(command: argparse.ArgumentParser, default: Path, what: str = "the record") -> None:
+    """Add the group of a command that writes a folder, and prints what it holds with --json.
+
+    Args:
+      command: the parser to add to.
+      default: folder.
+      what: --json prints.
+    """
+    output = command.add_argument_group("output")
+    add_out_folder(output, default)
+    add_json(output, what)
+
+
 def add_history(command: argparse._ActionsContainer) -> None:
     """Add where saved runs are."""
     command.add_argument(

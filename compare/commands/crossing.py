@@ -56,9 +56,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     _timing_arguments.add_plan(timing, pairs=8, budget=0.5)
     _timing_arguments.add_threads(timing)
     _arguments.add_workers(command, with_recorded=False)
-    output = command.add_argument_group("output")
-    _arguments.add_out_folder(output, DEFAULT_OUT)
-    _arguments.add_json(output)
+    _arguments.add_output(command, DEFAULT_OUT)
 
 
 def main(options: argparse.Namespace) -> Conclusion:

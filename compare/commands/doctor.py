@@ -17,8 +17,8 @@ from compare.record.diagnosis_part import BLOCKER, Diagnosis
 from compare.record.envelope import SCHEMA
 from compare.record.vocabulary import FAIL, NOT_JUDGED, PASS
 from compare.report import terminal
-from compare.report.doctor_console import print_diagnosis, print_prediction
-from compare.report.doctor_page import write_page
+from compare.report.doctor_page import console_page, write_page
+from compare.report.page_console import print_page
 from compare.sides.sources import check_interpreter
 
 DEFAULT_OUT = Path("jaxport-doctor")
@@ -58,9 +58,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--strict", action="store_true", help="exit with 1 where there is a blocker")
     command.add_argument("--tf-python", metavar="PYTHON", help="interpreter with TensorFlow (default: this one)")
     _arguments.add_timeout(command)
-    output = command.add_argument_group("output")
-    _arguments.add_out_folder(output, DEFAULT_OUT)
-    _arguments.add_json(output, "the diagnosis")
+    _arguments.add_output(command, DEFAULT_OUT, "the diagnosis")
 
 
 def main(options: argparse.Namespace) -> Conclusion | None:
@@ -85,9 +83,8 @@ def main(options: argparse.Namespace) -> Conclusion | None:
     if options.json:
         terminal.print_json({"schema": SCHEMA} | to_json(diagnosis))
     else:
-        print_diagnosis(diagnosis, terminal.console())
+        print_page(console_page(diagnosis), terminal.console())
         terminal.say(page)
-        print_prediction(diagnosis, terminal.console())
     return conclude(diagnosis) if options.strict else None
 
 

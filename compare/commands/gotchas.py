@@ -22,6 +22,7 @@ from compare.record.vocabulary import FAIL, NOT_JUDGED, PASS
 from compare.report import terminal
 from workloads.gotchas import _catalogue
 from workloads.gotchas._catalogue import Entry
+from workloads.gotchas._gotcha import JAX, TENSORFLOW
 
 HELP = Help(
     description="""\
@@ -120,9 +121,7 @@ def _plain_entry(entry: Entry) -> dict[str, Any]:
         "tensorflow": code.tensorflow,
         "naive": code.naive or None,
         "jax": code.jax,
-        "shared": {
-            side: expressions.shared_source(side, [entry]) for side in (expressions.TENSORFLOW, expressions.JAX)
-        },
+        "shared": {side: expressions.shared_source(side, [entry]) for side in (TENSORFLOW, JAX)},
     }
 
 
@@ -164,7 +163,7 @@ def _in_full(entry: Entry) -> Table:
         table.add_row("naive port", _python(code.naive))
         table.add_row("", Text(f"fails the {entry.gotcha.fails} gate", style="red"))
     table.add_row("right port", _python(code.jax))
-    for title, side in (("tf helpers", expressions.TENSORFLOW), ("jax helpers", expressions.JAX)):
+    for title, side in (("tf helpers", TENSORFLOW), ("jax helpers", JAX)):
         helpers = expressions.shared_source(side, [entry])
         if helpers:
             table.add_row(title, _python(helpers))

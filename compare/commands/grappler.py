@@ -64,9 +64,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         help="exit with 1 unless the results with and without Grappler are equal to the last bit",
     )  # fmt: skip
     _arguments.add_workers(command, with_recorded=False, device=False, sides=(TF,))
-    output = command.add_argument_group("output")
-    _arguments.add_out_folder(output, DEFAULT_OUT)
-    _arguments.add_json(output)
+    _arguments.add_output(command, DEFAULT_OUT)
 
 
 def main(options: argparse.Namespace) -> Conclusion | None:

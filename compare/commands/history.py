@@ -10,11 +10,9 @@ from compare.commands._conclusion import Conclusion
 from compare.commands._output import writable_file
 from compare.commands._parser import Help
 from compare.commands.compare import tell
-from compare.history import store
+from compare.history import series, store
 from compare.history.moves import recurring_all
-from compare.history.series import trend
-from compare.report import terminal
-from compare.report.trend import write_trend
+from compare.report import page_html, terminal, trend
 
 HELP = Help(
     description="""\
@@ -46,10 +44,10 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 def main(options: argparse.Namespace) -> Conclusion:
     """Read every run, plot, check for regressions; the verdict."""
     history = {run.number: store.load(run.path) for run in store.runs(options.history)}
-    changes, trends = recurring_all(list(history.values())), trend(history)
+    changes, trends = recurring_all(list(history.values())), series.trend(history)
     out = options.out or options.history / "trend.html"
     writable_file(out)
-    page = write_trend(trends, out)
+    page = page_html.write_page(trend.page(trends), out)
     conclusion = tell(changes, options.json)
     if not options.json:
         terminal.say(page)

@@ -107,9 +107,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         help="with --target, find the largest batch of each training step that fits into the device",
     )  # fmt: skip
     _arguments.add_workers(command)
-    output = command.add_argument_group("output")
-    _arguments.add_out_folder(output, DEFAULT_OUT)
-    _arguments.add_json(output)
+    _arguments.add_output(command, DEFAULT_OUT)
 
 
 def main(options: argparse.Namespace) -> Conclusion | None:

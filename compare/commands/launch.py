@@ -58,9 +58,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "sitecustomize.py on its PYTHONPATH does (default without a number: "
         f"{PROFILE_S:g})",
     )  # fmt: skip
-    output = command.add_argument_group("output")
-    _arguments.add_out_folder(output, DEFAULT_OUT)
-    _arguments.add_json(output)
+    _arguments.add_output(command, DEFAULT_OUT)
 
 
 def main(options: argparse.Namespace) -> Conclusion:

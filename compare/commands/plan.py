@@ -104,9 +104,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     _arguments.add_target_python(targets)
     _arguments.add_workers(command, with_recorded=False, device=False, sides=(JAX,))
-    output = command.add_argument_group("output")
-    _arguments.add_out_folder(output, DEFAULT_OUT)
-    _arguments.add_json(output)
+    _arguments.add_output(command, DEFAULT_OUT)
 
 
 def main(options: argparse.Namespace) -> Conclusion:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from compare.doctor import layers_judged, operations_judged, training_judged
+from compare.doctor import layers_judged, operations_judged, rules_of_layers
+from compare.doctor.conditions_of_layers import Facts
 from compare.doctor.known_operations import lookup
+from compare.doctor.layers_judged import apply_rules, catalogue, find_undecided, gotcha, merge
 from compare.doctor.operations_judged import Lookup
 from compare.doctor.predicted_port import PredictedPort
 from compare.record.diagnosis_part import ATTENTION, BLOCKER, NOTE, Described, Diagnosis, Finding, Place, Severity
-from workloads._inspection import Inspection, Value
+from workloads._inspection import Inspection, Layer, Training, Value
 
 _ORDER: tuple[Severity, ...] = (BLOCKER, ATTENTION, NOTE)
 _WIDE = ("int64", "uint64", "float64", "complex128")
@@ -48,7 +51,7 @@ def diagnose(
         *_of_reading(inspection),
         *layers_judged.findings(inspection.layers, port),
         *operations_judged.findings(inspection.operations, find_operation),
-        *training_judged.findings(inspection.training),
+        *training_findings(inspection.training),
         *_of_effects(inspection),
         *_of_values(inspection, port),
     )
@@ -151,3 +154,51 @@ def _weights(variables: Sequence[Value]) -> int | None:
             return None
         total += math.prod(size for size in variable.shape if size is not None)
     return total if variables else None
+
+
+_OPTIMIZERS = "keras.optimizers"
+_MODULES = ("keras.losses", "keras.metrics")
+_SHORT = {
+    "mse": "MeanSquaredError", "mae": "MeanAbsoluteError", "mape": "MeanAbsolutePercentageError",
+    "msle": "MeanSquaredLogarithmicError", "bce": "BinaryCrossentropy", "kld": "KLDivergence",
+    "kl_divergence": "KLDivergence", "auc": "AUC",
+}  # fmt: skip
+
+
+def training_findings(training: Training | None) -> list[Finding]:
+    """What is to be said of an optimizer, and which entries concern losses and metrics."""
+    return merge(_findings(training)) if training else []
+
+
+def _findings(training: Training) -> Iterator[Finding]:
+    if training.optimizer:
+        optimizer = Layer("optimizer", _OPTIMIZERS, class_name(training.optimizer), training.config)
+        for applied_rule in apply_rules(Facts(optimizer), rules_of_layers.OPTIMIZERS):
+            yield gotcha(applied_rule, f"{_OPTIMIZERS}.{optimizer.class_name}", optimizer)
+        for key in find_undecided(Facts(optimizer), rules_of_layers.OPTIMIZERS):
+            yield _general(key, f"{_OPTIMIZERS}.{optimizer.class_name}", "optimizer")
+    for module, names in zip(_MODULES, (training.losses, training.metrics), strict=True):
+        for name in names:
+            public = f"{module}.{class_name(name)}"
+            for key, entry in catalogue().items():
+                if public in entry.gotcha.concerns:
+                    yield _general(key, public, module.rpartition(".")[2])
+
+
+def _general(key: str, subject: str, place: str) -> Finding:
+    entry = catalogue()[key]
+    return Finding(NOTE, "gotcha", subject, entry.gotcha.why, "", key, entry.gotcha.fails, places=(Place(place),))
+
+
+def class_name(name: str) -> str:
+    """The class of an optimizer, a loss or a metric, however compile() was told of it: "mse", "mean_squared_error"."""
+    if name in _SHORT:
+        return _SHORT[name]
+    if name[:1].isupper():
+        return name
+    camel_case = "".join(part.capitalize() for part in name.split("_"))
+    class_names = {public.rpartition(".")[2] for entry in catalogue().values() for public in entry.gotcha.concerns}
+    return next(
+        (known_name for known_name in class_names if known_name.lower() == camel_case.lower()),
+        re.sub(r"\W", "", camel_case),
+    )

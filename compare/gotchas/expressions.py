@@ -11,9 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from workloads.gotchas._catalogue import Entry
-from workloads.gotchas._gotcha import NAIVE
-
-TENSORFLOW, JAX = "tf_reference", "jaxport"
+from workloads.gotchas._gotcha import JAX, NAIVE, TENSORFLOW
 
 
 @dataclass(frozen=True)
@@ -37,10 +35,10 @@ class _Definition:
 
 def code_of(entry: Entry) -> Code:
     """What an entry computes in TensorFlow, and its ports."""
-    name = entry.gotcha.name
-    port_sources = functions(JAX, entry.theme)
-    naive = "" if entry.gotcha.is_control else port_sources[f"{NAIVE}{name}"]
-    return Code(functions(TENSORFLOW, entry.theme)[name], naive, port_sources[name])
+    gotcha = entry.gotcha
+    originals, ports = (gotcha.functions(side) or functions(side, entry.theme) for side in (TENSORFLOW, JAX))
+    naive = "" if gotcha.is_control else ports[f"{NAIVE}{gotcha.name}"]
+    return Code(originals[gotcha.name], naive, ports[gotcha.name])
 
 
 def shared_source(side: str, entries: Sequence[Entry]) -> str:
@@ -52,10 +50,12 @@ def shared_source(side: str, entries: Sequence[Entry]) -> str:
     """
     (theme,) = {entry.theme for entry in entries}
     names = {f"{prefix}{entry.gotcha.name}" for entry in entries for prefix in ("", NAIVE)}
-    definitions = [one for one in _reach(_definitions(side, theme), names) if not names & set(one.names)]
+    texts = [text for entry in entries for text in entry.gotcha.functions(side).values()]
+    reads = names.union(*(_names_read(ast.parse(text)) for text in texts))
+    definitions = [one for one in _reach(_definitions(side, theme), reads) if not names & set(one.names)]
     # Constants stand together, as in the file.
-    texts = [one.text if not one.is_function else f"\n\n{one.text}\n\n" for one in definitions]
-    return re.sub(r"\n{4,}", "\n\n\n", "\n".join(texts)).strip()
+    sources = [one.text if not one.is_function else f"\n\n{one.text}\n\n" for one in definitions]
+    return re.sub(r"\n{4,}", "\n\n\n", "\n".join(sources)).strip()
 
 
 def _reach(definitions: Sequence[_Definition], names: Collection[str]) -> list[_Definition]:
@@ -87,18 +87,23 @@ def functions(side: str, theme: str) -> dict[str, str]:
 
 @functools.cache
 def _definitions(side: str, theme: str) -> tuple[_Definition, ...]:
-    text = _file(side, theme).read_text()
+    path = _file(side, theme)
+    text = path.read_text() if path.exists() else ""  # every entry of the theme may be an expression
     lines = text.splitlines()
     return tuple(
         _Definition(
             names=_names_defined(node),
-            reads=frozenset(inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)),
+            reads=_names_read(node),
             text="\n".join(lines[_first(node) - 1 : node.end_lineno]),
             is_function=isinstance(node, ast.FunctionDef),
         )
         for node in ast.parse(text).body
         if not isinstance(node, ast.Import | ast.ImportFrom)
     )
+
+
+def _names_read(node: ast.AST) -> frozenset[str]:
+    return frozenset(inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name))
 
 
 def _names_defined(node: ast.stmt) -> tuple[str, ...]:

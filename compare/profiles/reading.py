@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from compare.hlo import kernel_times, step_phases
 from compare.hlo.kernel_times import LocatedKernel
 from compare.profiles import spent, traced
 from compare.profiles.finding_profiles import Recorded
-from compare.profiles.graph_runs import told_of_graphs
 from compare.profiles.programs import Instruction, Key, Programs
 from compare.profiles.shared_work import shared_times
 from compare.profiles.traced import HostSpan, Ran, Traced
 from compare.record.envelope import SCHEMA
-from compare.record.profile_part import NODE, Pause, PhaseTime, ProfiledKernel, ProfiledLine, ReadProfile
+from compare.record.profile_part import DEVICE, NODE, Pause, PhaseTime, ProfiledKernel, ProfiledLine, ReadProfile
 from compare.record.vocabulary import BACKWARD, BOTH
 
 _PICOSECOND = 1e-12
@@ -145,3 +145,25 @@ def _notes(recording: Recorded, trace: Traced, programs: Programs, kernels: Sequ
         yield f"the profile does not hold module {name}: name a dump of it with --dump"
     if any(run.module[0] for run in trace.runs) and not any(kernel.sources for kernel in kernels):
         yield "no module names a line of your code, as TensorFlow's do not: look for the frontend's names"
+
+
+def told_of_graphs(runs: Sequence[Ran], programs: Programs) -> list[Ran]:
+    """The same runs, those of a GPU by their instructions as far as these can be told.
+
+    Args:
+      runs: in any order.
+      programs: the modules that they are of.
+    """
+    result = list(runs)
+    streams: dict[tuple[tuple[str, str], int], list[int]] = defaultdict(list)
+    for index in sorted(range(len(runs)), key=lambda index: runs[index].start):
+        if runs[index].kind == DEVICE and runs[index].module[0]:
+            streams[runs[index].module, runs[index].thread].append(index)
+    for (module, _), places in streams.items():
+        schedule = programs.schedule(module)
+        if schedule is None:
+            continue
+        names = schedule.instructions([runs[index].name for index in places])
+        for index, name in zip(places, names, strict=True):
+            result[index] = replace(runs[index], name=name)
+    return result

@@ -63,10 +63,15 @@ def where(place: Place) -> str:
     return f"{place.source} {place.name}" if place.source else place.name
 
 
-def list_places(places: Sequence[Place], count: int) -> str:
-    """Places in a line, and how many more there are of `count`; "" where none is known."""
+def each_place(places: Sequence[Place], count: int) -> list[str]:
+    """Places, and how many more there are of `count`; nothing where none is known."""
     more = count - len(places)
-    return "; ".join([*map(where, places), *([f"and {more} more"] if places and more > 0 else [])])
+    return [*map(where, places), *([f"and {more} more"] if places and more > 0 else [])]
+
+
+def list_places(places: Sequence[Place], count: int) -> str:
+    """The same in a line."""
+    return "; ".join(each_place(places, count))
 
 
 def kind_of(layer: LayerKind) -> str:
@@ -104,10 +109,10 @@ def means(layer: LayerKind) -> str:
     return ", ".join(f"{name} {count}" for name, count in layer.means.items())
 
 
-def effort(diagnosis: Diagnosis) -> str:
-    """How many layers are ported by what."""
+def effort(diagnosis: Diagnosis) -> list[str]:
+    """How many layers are ported by what, in a sentence; none where there are no layers."""
     parts = [f"{count} by {MEANS[means]}" for means, count in diagnosis.effort.items()]
-    return f"Layers ported {', '.join(parts)}." if parts else ""
+    return [f"Layers ported {', '.join(parts)}."] if parts else []
 
 
 def many(count: int, noun: str) -> str:

@@ -58,17 +58,6 @@ class OpcodeRow:
     """JAX minus TF; empty where equal."""
 
 
-@dataclass(frozen=True)
-class FrontierRow:
-    """A place where the aligned programs diverge."""
-
-    side: str
-    op: str
-    name: str
-    source: str
-    reason: str
-
-
 def opcodes(workload: Workload) -> tuple[OpcodeRow, ...]:
     """Every operation of either program, those that differ first; a lone program differs from nothing."""
     tf, jax = (_program(workload, side).opcodes for side in SIDES)
@@ -101,20 +90,6 @@ def stages(workload: Workload) -> tuple[tuple[str, tuple[Pane, ...]], ...]:
 def modules(workload: Workload) -> tuple[Pane, ...]:
     """The optimized module of every cell that has its text."""
     return tuple(_pane(name, cell.text) for name, cell in workload.compiled.items() if cell.text)
-
-
-def frontier(workload: Workload) -> tuple[FrontierRow, ...]:
-    """Where the aligned programs diverge, in the record's order."""
-    return tuple(
-        FrontierRow(
-            side=departure.side,
-            op=departure.op,
-            name=departure.name,
-            source=departure.source,
-            reason=departure.reason,
-        )
-        for departure in (workload.alignment or Alignment()).frontier
-    )
 
 
 def alignment(workload: Workload) -> str:

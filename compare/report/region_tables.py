@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rich import box
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
+from compare.report.page_console import print_rows
+from compare.report.pages import Table, columns
 from compare.report.showable import one_line
-from compare.report.terminal import print_table
 
 _MOST_ROWS = 40
-_COLUMNS = ("operations tf, jax", "times", "reads", "output", "tf", "jax", "note")
+_COLUMNS = columns("operations tf, jax", "times", "reads", "output", "tf", "jax", "note")
 
 
 def print_regions(record: Mapping[str, Any], console: Console, in_full: bool) -> None:
@@ -31,9 +30,10 @@ def print_regions(record: Mapping[str, Any], console: Console, in_full: bool) ->
             continue
         console.print(Text(f"{one_line(pair['name'])}, {_line(regions)}"), soft_wrap=True)
         if in_full and regions.get("open_regions"):
-            print_table(console, _table(regions["open_regions"], console))
-            if len(regions["open_regions"]) > _MOST_ROWS:
-                console.print(Text(f"  and {len(regions['open_regions']) - _MOST_ROWS} more, in hlo.json"))
+            rows = list(map(_row, regions["open_regions"]))
+            print_rows(Table(_COLUMNS, rows[:_MOST_ROWS]), console)
+            if len(rows) > _MOST_ROWS:
+                console.print(Text(f"  and {len(rows) - _MOST_ROWS} more, in hlo.json"))
 
 
 def _line(regions: Mapping[str, Any]) -> str:
@@ -43,16 +43,10 @@ def _line(regions: Mapping[str, Any]) -> str:
     return f"{regions['level']} {regions['headline']}{assumptions}"
 
 
-def _table(open_regions: list[Mapping[str, Any]], console: Console) -> Table:
-    table = Table(box=box.SIMPLE_HEAD if console.is_terminal else None, pad_edge=False)
-    for title in _COLUMNS:
-        table.add_column(title)
-    for region in open_regions[:_MOST_ROWS]:
-        left, right = region["operations"]
-        lines = (one_line(sources[0]) if sources else "" for sources in region["sources"])
-        table.add_row(*map(Text, (f"{left}, {right}", str(region["times"]), str(region["takes"]), region["shape"],
-                                  *lines, _note(region))))  # fmt: skip
-    return table
+def _row(region: Mapping[str, Any]) -> tuple[str, ...]:
+    left, right = region["operations"]
+    lines = (sources[0] if sources else "" for sources in region["sources"])
+    return f"{left}, {right}", str(region["times"]), str(region["takes"]), region["shape"], *lines, _note(region)
 
 
 def _note(region: Mapping[str, Any]) -> str:

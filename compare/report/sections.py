@@ -5,73 +5,60 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from markupsafe import Markup
-
-from compare.record.parity_part import Parity
+from compare.record.alignment_part import Alignment
+from compare.record.parity_part import Deviation, Parity
 from compare.record.timing_part import Timing
 from compare.record.workload_part import Workload
 from compare.report import (
     attributions,
     charts,
     compilers,
-    cost_charts,
-    costs,
+    cost_sections,
     narrow_arithmetic,
     node_rows,
     numbers,
     pages,
     program_texts,
     reach,
-    rooflines,
     tables,
     target_rows,
     timing_notes,
     verdicts,
 )
 from compare.report.overviews import OverviewRow
-from compare.report.pages import Charts, Lines
+from compare.report.pages import Block, Cell, Charts, Column, Folded, Lines, Table, columns
+from compare.report.standings import ratio_cell
 from workloads._dimensions import describe_dimensions
 from workloads._modes import JAX_JIT, JAX_TUNED
 
-
-@dataclass(frozen=True)
-class DeviationRow:
-    """A bound that was not the default, and what was observed under it."""
-
-    gate: str
-    kind: str
-    where: str
-    bound: str
-    observed: str
-    reason: str
-
-
-@dataclass(frozen=True)
-class SizeRow:
-    """The parity verdict at one other size."""
-
-    dimensions: str
-    verdict: str
-    reason: str
-
-
-@dataclass(frozen=True)
-class ParitySection:
-    """Gates, what qualifies them, and training losses."""
-
-    gates: Sequence[verdicts.GateRow]
-    facts: Sequence[tuple[str, str]]
-    """Where the float64 reference of each pass comes from, and which modes the port equals bit for bit."""
-    places: Sequence[str]
-    """Where the pass that fails departs from TensorFlow's."""
-    deviations: Sequence[DeviationRow]
-    findings: Sequence[str]
-    sizes: Sequence[SizeRow]
-    reach: Sequence[reach.ReachRow]
-    reach_key: Sequence[tuple[str, str]]
-    reach_chart: Markup
-    losses: Markup
-    loss_gaps: Sequence[tuple[str, str, str, int]]
+_UNFOLDED = 12
+"""Places of a frontier, or names of kernels, up to which they stand on the page, and not behind a click."""
+_FAILURES = (*columns("side", "requested"), Column("reason", "wrap"))
+_DEVIATIONS = (
+    *(*columns("gate", "kind"), Column("pass and leaf", "code")),
+    *(*columns("observed", "bound", kind="number"), Column("reason", "wrap")),
+)
+_SIZES = (Column("dimensions", "code"), Column("verdict"), Column("reason", "wrap"))
+_REACH = (
+    *(Column("input", "code"), *columns("pass", "verdict"), Column("where only the port breaks", "wrap")),
+    *columns("first operation that breaks", "TensorFlow's line", kind="code wrap"),
+)
+_FRONTIER = (Column("side"), *columns("operation", "name", "source", kind="code wrap"), Column("reason", "wrap"))
+_KERNELS = (Column("mode"), Column("kernels", "number"), Column("", "wrap"), Column("names", "code wrap"))
+_MODES = (
+    Column("mode"),
+    *columns("median call", "first call", "trace", "compile", "peak memory", "page faults per call", kind="number"),
+)
+_MEASURED = (*columns("measured", "95 % interval", kind="number"), Column("verdict", "wrap"))
+_PLANTED = (Column("planted slowdown"), *_MEASURED)
+_RATIOS = (
+    *(Column("time of A vs time of B"), *_MEASURED),
+    *columns("pairs", "rounds", "variance between pairs", kind="number"),
+)
+_PEERS = (
+    *(*columns("peer", "version"), Column("parity", "wrap"), Column("median call", "number")),
+    Column("time of jax/jit vs the peer's", "wrap"),
+)
 
 
 @dataclass(frozen=True)
@@ -84,38 +71,11 @@ class ProgramSection:
     stages: Sequence[tuple[str, Sequence[program_texts.Pane]]]
     modules: Sequence[program_texts.Pane]
     alignment: str
-    frontier: Sequence[program_texts.FrontierRow]
+    frontier: Sequence[Block]
     page: str
     """The path of the page that shows both, value by value."""
     made: Sequence[compilers.Group]
-
-
-@dataclass(frozen=True)
-class TimingSection:
-    """Cells, kernels, times and their ratios."""
-
     matrix: Sequence[tuple[str, Sequence[tables.CellRow]]]
-    kernels: Sequence[tables.KernelRow]
-    modes: Sequence[tables.ModeRow]
-    modes_alike: Sequence[str]
-    """Which modes have no row because they compiled nothing."""
-    ratios: Sequence[tables.RatioRow]
-    attribution: str
-    page_faults: str
-    narrow: tuple[str, ...]
-    timing_chart: Markup
-    ratio_chart: Markup
-
-
-@dataclass(frozen=True)
-class ConditionsSection:
-    """Under which conditions times were taken."""
-
-    threads: timing_notes.Threads | None
-    planted: Sequence[tables.RatioRow]
-    smallest: Sequence[tuple[str, str]]
-    by_threads: timing_notes.ByThreads | None
-    peers: Sequence[timing_notes.PeerRow]
 
 
 @dataclass(frozen=True)
@@ -130,19 +90,25 @@ class Section:
     main_pass: str
     cost: str
     facts: Sequence[tuple[str, str]]
-    failures: Sequence[verdicts.FailureRow]
+    failures: Table
     why_missing: str
-    parity: ParitySection
+    gates: Sequence[verdicts.GateRow]
+    parity: Sequence[Block]
+    """What qualifies the gates, and training losses."""
     programs: ProgramSection
+    kernels: Table
     targets: Sequence[target_rows.TargetRows]
-    timing: TimingSection
-    conditions: ConditionsSection
+    attributions: Sequence[str]
+    timing: Sequence[Block]
+    conditions: Sequence[Block]
+    """Under which times were taken."""
     costs: Sequence[pages.Section]
     """Startup, the roofline, and batch sizes."""
 
 
 def section(row: OverviewRow, workload: Workload) -> Section:
     """The section of one workload, below its row of the overview."""
+    remarks = (attributions.in_words(workload), tables.page_faults_in_words(workload))
     return Section(
         row=row,
         node=node_rows.of_workload(workload),
@@ -151,14 +117,19 @@ def section(row: OverviewRow, workload: Workload) -> Section:
         main_pass=tables.main_pass(workload),
         cost=tables.cost(workload),
         facts=_facts(workload),
-        failures=verdicts.failures(workload),
+        failures=Table(
+            _FAILURES, [(row.side, row.doing, row.reason) for row in verdicts.failures(workload)], "failures"
+        ),
         why_missing=verdicts.why_missing(workload),
+        gates=verdicts.gates(workload),
         parity=_parity(workload),
         programs=_programs(workload, row.name),
+        kernels=Table(_KERNELS, [_kernels(row) for row in tables.kernels(workload)], "kernels"),
         targets=[target_rows.rows(name, target) for name, target in workload.targets.items()],
+        attributions=[*filter(None, remarks), *narrow_arithmetic.in_words(workload)],
         timing=_timing(workload),
         conditions=_conditions(workload),
-        costs=[part for part in (_startup(workload), _roofline(workload), _batches(workload)) if part],
+        costs=cost_sections.sections(workload),
     )
 
 
@@ -170,47 +141,53 @@ def _facts(workload: Workload) -> list[tuple[str, str]]:
     return [*facts, (f"compiler options of {JAX_TUNED}", options)] if options else facts
 
 
-def _parity(workload: Workload) -> ParitySection:
+def _parity(workload: Workload) -> list[Block]:
     parity = workload.parity or Parity()
-    return ParitySection(
-        gates=verdicts.gates(workload),
-        facts=_parity_facts(parity),
-        places=verdicts.places(workload),
-        deviations=_deviations(parity),
-        findings=[finding.message for finding in parity.findings],
-        sizes=[
-            SizeRow(describe_dimensions(size.dimensions), size.verdict or verdicts.NOT_JUDGED, size.reason)
-            for size in parity.sizes
-        ],
-        reach=reach.rows(workload),
-        reach_key=reach.key(workload),
-        # Vega escapes the names that it draws; tests hold it to that.
-        reach_chart=Markup(reach.chart(workload)),
-        losses=Markup(charts.losses(workload)),
-        loss_gaps=[(gap.first, gap.second, numbers.error(gap.error), gap.step) for gap in charts.loss_gaps(workload)],
-    )
-
-
-def _parity_facts(parity: Parity) -> list[tuple[str, str]]:
-    facts = [(f"float64 reference, {pass_}", source) for pass_, source in parity.oracle.items()]
-    return [*facts, (f"{JAX_JIT} is bit-equal to", ", ".join(parity.bit_equal))] if parity.bit_equal else facts
-
-
-def _deviations(parity: Parity) -> list[DeviationRow]:
+    sizes = [(describe_dimensions(size.dimensions), verdicts.cell(size.verdict), size.reason) for size in parity.sizes]
+    swept = [
+        (row.input, row.pass_, verdicts.cell(row.verdict), "\n".join(row.said), row.operation, row.original)
+        for row in reach.rows(workload)
+    ]
+    key = ", ".join(f"{mark} {sentence}" for mark, sentence in reach.key(workload))
+    svg = reach.chart(workload)
+    gaps = [
+        f"Largest difference between {gap.first} and {gap.second}: {numbers.error(gap.error)} of the loss, at step "
+        f"{gap.step}."
+        for gap in charts.loss_gaps(workload)
+    ]
     return [
-        DeviationRow(
-            gate=deviation.gate,
-            kind=deviation.kind or "declared",
-            where=" ".join(filter(None, (deviation.pass_, deviation.leaf))),
-            bound=numbers.error(deviation.bound),
-            observed=numbers.error(deviation.observed),
-            reason=deviation.reason,
-        )
-        for deviation in parity.deviations
+        Lines(_parity_facts(parity)),
+        Lines(list(verdicts.places(workload)), title="Where the pass that fails departs"),
+        Table(_DEVIATIONS, [_deviation(deviation) for deviation in parity.deviations], title="Deviations"),
+        Lines([finding.message for finding in parity.findings], title="Where TensorFlow's own modes disagree"),
+        Table(_SIZES, sizes, title="At other sizes"),
+        Table(_REACH, swept, title="Input ranges"),
+        *([Folded("Chart of every call", [Charts([(key, svg)])])] if svg else []),
+        Charts([("Training loss: TF wide, JAX thin", charts.losses(workload))]),
+        Lines(gaps, "note"),
     ]
 
 
+def _parity_facts(parity: Parity) -> list[str]:
+    """Where the float64 reference of each pass comes from, and which modes the port equals bit for bit."""
+    facts = [f"float64 reference, {pass_}: {source}" for pass_, source in parity.oracle.items()]
+    return [*facts, f"{JAX_JIT} is bit-equal to {', '.join(parity.bit_equal)}"] if parity.bit_equal else facts
+
+
+def _deviation(deviation: Deviation) -> Sequence[str]:
+    """A bound that was not the default, and what was observed under it."""
+    where = " ".join(filter(None, (deviation.pass_, deviation.leaf)))
+    errors = numbers.error(deviation.observed), numbers.error(deviation.bound)
+    return deviation.gate, deviation.kind or "declared", where, *errors, deviation.reason
+
+
 def _programs(workload: Workload, name: str) -> ProgramSection:
+    departures = (workload.alignment or Alignment()).frontier
+    rows = [
+        (departure.side, departure.op, departure.name, departure.source, departure.reason) for departure in departures
+    ]
+    title = f"Frontier: the programs diverge in {numbers.count_of(len(rows), 'place')}"
+    frontier = Table(_FRONTIER, rows, title=title if len(rows) <= _UNFOLDED else "")
     return ProgramSection(
         opcodes=program_texts.opcodes(workload),
         programs=program_texts.programs(workload),
@@ -218,70 +195,85 @@ def _programs(workload: Workload, name: str) -> ProgramSection:
         stages=program_texts.stages(workload),
         modules=program_texts.modules(workload),
         alignment=program_texts.alignment(workload),
-        frontier=program_texts.frontier(workload),
+        frontier=[frontier if len(rows) <= _UNFOLDED else Folded(title, [frontier])],
         page=program_texts.page(workload, name),
         made=compilers.of_workload(workload),
-    )
-
-
-def _timing(workload: Workload) -> TimingSection:
-    return TimingSection(
         matrix=tables.matrix(workload),
-        kernels=tables.kernels(workload),
-        modes=tables.modes(workload),
-        modes_alike=tables.modes_alike(workload, (workload.timing or Timing()).modes),
-        ratios=tables.ratios(workload),
-        attribution=attributions.in_words(workload),
-        page_faults=tables.page_faults_in_words(workload),
-        narrow=narrow_arithmetic.in_words(workload),
-        timing_chart=Markup(charts.timing(workload)),
-        ratio_chart=Markup(charts.ratios(workload)),
     )
 
 
-def _conditions(workload: Workload) -> ConditionsSection:
-    return ConditionsSection(
-        threads=timing_notes.threads(workload),
-        planted=timing_notes.planted_rows(workload),
-        smallest=timing_notes.smallest(workload),
-        by_threads=timing_notes.by_threads(workload),
-        peers=timing_notes.peers(workload),
-    )
+def _kernels(row: tables.KernelRow) -> Sequence[Cell | str]:
+    names = [f"{name} x{times}" if times > 1 else name for name, times in row.names]
+    names_cell = Cell(", ".join(names)) if len(names) <= _UNFOLDED else Cell("", names=names)
+    why = " ".join(filter(None, (row.reason, row.alike and f"{row.alike}.")))
+    return row.mode, Cell(row.count, "strong"), why, names_cell
 
 
-def _startup(workload: Workload) -> pages.Section | None:
-    if not workload.phases:
-        return None
-    how = "Each mode in fresh processes of its own, without and with a warm compilation cache."
-    alike = [f"{line}." for line in tables.modes_alike(workload, workload.phases)]
-    remark = (
-        "Derived, since the framework does not time it: the time of the first call minus lowering and one steady call."
-    )
-    blocks = (
-        Lines([how], "note"),
-        costs.phases(workload),
-        Lines([*alike, *([remark] if costs.has_derived(workload) else [])], "note"),
-        costs.storage(workload),
-        Lines(["Sizes of arguments, outputs and temporary memory are those that XLA reports."], "note"),
-    )
-    return pages.Section("Startup", blocks=blocks)
+def _timing(workload: Workload) -> list[Block]:
+    """Charts, times and their ratios; nothing where nothing was timed."""
+    modes = [
+        (row.mode, Cell(row.median, "strong"), row.first_call, row.trace, row.compile, row.peak, row.page_faults)
+        for row in tables.modes(workload)
+    ]
+    ratios = [
+        (Cell(row.name, note="(identical code)" if row.null else ""), *_ratio(row), row.pairs, row.rounds,
+         row.between_pair_share)
+        for row in tables.ratios(workload)
+    ]  # fmt: skip
+    if not modes and not ratios:
+        return []
+    alike = [f"{line}." for line in tables.modes_alike(workload, (workload.timing or Timing()).modes)]
+    times = [
+        ("Time of a call in each mode", charts.timing(workload)),
+        ("Time ratios: left of the line, the first is faster", charts.ratios(workload)),
+    ]
+    return [
+        Charts(times),
+        Table(_MODES, modes, "times"),
+        Lines(alike, "note"),
+        Table(_RATIOS, ratios, "time ratios"),
+    ]
 
 
-def _roofline(workload: Workload) -> pages.Section | None:
-    roofline = rooflines.roofline(workload)
-    if roofline is None:
-        return None
-    caption = "The limits of this machine, and every mode at the arithmetic intensity of the stated cost"
-    lines = [f"{roofline.sentence}.", *(f"lower bound from {name}: {seconds}" for name, seconds in roofline.bounds)]
-    charts_shown = [(caption, cost_charts.roofline(workload))] if roofline.modes.rows else []
-    return pages.Section("Roofline", blocks=(Lines(lines), Charts(charts_shown), roofline.modes))
+def _ratio(row: tables.RatioRow) -> Sequence[Cell | str]:
+    return Cell(row.ratio, "strong"), row.interval, verdicts.cell(row.verdict, row.withheld)
 
 
-def _batches(workload: Workload) -> pages.Section | None:
-    trials, limit = costs.batches(workload), costs.batch_limit(workload)
-    if not trials.rows:
-        return None
-    caption = f"Peak memory against batch{f', limit {limit}' if limit else ''}"
-    largest = [f"{mode}: {batch}" for mode, batch in costs.largest_batches(workload)]
-    blocks = (Lines(largest), Charts([(caption, cost_charts.batches(workload))]), trials)
-    return pages.Section("Batch sizes", blocks=blocks)
+def _conditions(workload: Workload) -> list[Block]:
+    threads, slowdowns = timing_notes.threads(workload), timing_notes.planted_rows(workload)
+    withheld = "" if threads is None or threads.equal else "withheld "
+    usage = f"{withheld}Threads: {'; '.join(filter(None, (threads.sentence, threads.reason)))}." if threads else ""
+    smallest = [
+        f"{mode}: smallest slowdown detected with 95 % probability: {slowdown}."
+        for mode, slowdown in timing_notes.smallest(workload)
+    ]
+    return [
+        Lines([usage] if usage else [], "warning" if withheld else "note"),
+        Lines(smallest, title="Statistical power"),
+        Table(_PLANTED, [(row.name, *_ratio(row)) for row in slowdowns], "planted slowdowns"),
+        *_by_threads(timing_notes.by_threads(workload)),
+        Table(
+            _PEERS,
+            [_peer(peer) for peer in timing_notes.peers(workload)],
+            "peers",
+            "Peers: other ways to run this model in JAX",
+        ),
+    ]
+
+
+def _by_threads(times: timing_notes.ByThreads | None) -> list[Block]:
+    if times is None:
+        return []
+    counts = [f"{count} thread{'' if count == '1' else 's'}" for count in times.counts]
+    titles = [title for count in counts for title in (count, "speed-up")]
+    medians = [(mode, *(text for pair in cells for text in pair)) for mode, cells in times.rows]
+    ratios = [(name, *map(ratio_cell, rows)) for name, rows in times.ratios]
+    return [
+        Table((Column("mode"), *columns(*titles, kind="number")), medians, title="By number of threads"),
+        Table(columns("time of A vs time of B", *counts), ratios, "time ratios by number of threads"),
+    ]
+
+
+def _peer(row: timing_notes.PeerRow) -> Sequence[Cell | str]:
+    verdict = verdicts.cell(row.verdict)
+    return row.name, row.version, Cell(verdict.text, verdict.tone, row.reason), row.median, ratio_cell(row.ratio)

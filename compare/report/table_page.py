@@ -1,4 +1,4 @@
-"""What a notebook shows of times and of programs: a verdict, one table, and sentences."""
+"""What a notebook shows: a verdict, one table, and sentences."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from compare.report import verdicts
 from compare.report.page_html import TEMPLATES, templates
+from compare.report.pages import Cell
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Page:
     name: str
     verdict: str
     titles: Sequence[str]
-    rows: Sequence[Sequence[str]]
+    rows: Sequence[Sequence[Cell | str]]
     lines: Sequence[str]
 
 
@@ -34,3 +35,16 @@ def render(page: Page) -> str:
     """The page as HTML. Every string of it is escaped."""
     style = Markup((TEMPLATES / "check.css").read_text())
     return templates().get_template("table.html.j2").render(page=page, words=verdicts.WORDS, style=style)
+
+
+class Display:
+    """What a call gives back: a notebook shows it as HTML; as text it is what the command line prints."""
+
+    _text: str
+    _html: str
+
+    def __repr__(self) -> str:
+        return self._text
+
+    def _repr_html_(self) -> str:
+        return self._html

@@ -4,28 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rich import box
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from compare.record.target_part import OnTarget, Target
 from compare.report import numbers, target_rows
+from compare.report.page_console import print_rows
+from compare.report.pages import Column, Table, columns
 from compare.report.showable import on_lines
 from compare.report.target_rows import CELLS
-from compare.report.terminal import print_table
 
 Row = tuple[str, str, Target]
 """A workload, a device, and both programs there."""
 
 _MOST_DIFFERENCES = 6
 _COLUMNS = (
-    *("workload", "target", "program", "kernels", "launches", "fusions", "library calls"),
-    *("temp", "peak", "read and written", "bound", "equal"),
+    *(*columns("workload", "target", "program"), Column("kernels", "number", "wide"), Column("launches", "number")),
+    *(Column("fusions", "number", "wide"), Column("library calls", room="wide"), Column("temp", "number", "wide")),
+    *(Column("peak", "number", "wide"), Column("read and written", "number", "wide"), Column("bound", "number")),
+    Column("equal"),
 )
-_NARROW_COLUMNS = ("workload", "target", "program", "launches", "bound", "equal")
-"""What a terminal of 80 columns has room for; the pages have the rest."""
-_NUMBERS = ("kernels", "launches", "fusions", "temp", "peak", "read and written", "bound")
+"""What a terminal of 80 columns has room for, and what it has not; the pages have the rest."""
 _EQUAL = {True: "yes", False: "no", None: numbers.MISSING}
 _LEGEND = (
     "both programs compiled by JAX's XLA for devices that are not here; a bound is bytes over bandwidth or operations "
@@ -38,24 +37,19 @@ def print_targets(rows: Sequence[Row], console: Console) -> None:
     rows_shown = on_lines(rows)
     if not rows_shown:
         return
-    table = _table(rows_shown, console.is_terminal, _COLUMNS)
-    print_table(console, table, lambda: _table(rows_shown, console.is_terminal, _NARROW_COLUMNS))
+    print_rows(Table(_COLUMNS, _rows(rows_shown)), console)
     console.print(Text(_LEGEND, style="dim"), soft_wrap=True)
     for line in (*_differing(rows_shown), *_note_lines(rows_shown)):
         console.print(line, soft_wrap=True)
 
 
-def _table(rows_shown: Sequence[Row], has_rules: bool, columns: Sequence[str]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD if has_rules else None, pad_edge=False)
-    for title in columns:
-        table.add_column(title, justify="right" if title in _NUMBERS else "left", overflow="fold")
-    for name, device, target in rows_shown:
-        for side, cell in target_rows.of_sides(target).items():
-            # Text, not str: a name such as "[red]" is no markup.
-            texts = (name, device, CELLS[side], *_figures(cell), _EQUAL[target.equal])
-            cells = dict(zip(_COLUMNS, map(Text, texts), strict=True))
-            table.add_row(*(cells[title] for title in columns))
-    return table
+def _rows(rows_shown: Sequence[Row]) -> list[tuple[str, ...]]:
+    """A row a program on a device."""
+    return [
+        (name, device, CELLS[side], *_figures(cell), _EQUAL[target.equal])
+        for name, device, target in rows_shown
+        for side, cell in target_rows.of_sides(target).items()
+    ]
 
 
 def _figures(cell: OnTarget) -> tuple[str, ...]:

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import altair as alt
-from markupsafe import Markup
 
 from compare.history.likeness import Difference
 from compare.history.series import Line, Point, Trend
-from compare.report import drawing, numbers, verdicts
-from compare.report.overviews import anchors
-from compare.report.page_html import TEMPLATES, templates
-from compare.report.showable import printable
-from compare.writing import write_atomically
+from compare.report import drawing, numbers
+from compare.report.pages import Cell, Charts, Column, Lines, Page, Section, Table, columns
 
 HEIGHT = 90
 WIDTH = 620
@@ -25,17 +20,14 @@ NEAR = 1.1
 BREAK_LABEL = 40
 """Characters of the differing keys that a break has room for; the page lists them whole."""
 
-
-@dataclass(frozen=True)
-class _Row:
-    """One ratio by its last run, and what is said of it against the runs before."""
-
-    ratio: str
-    last: str
-    interval: str
-    withheld: str
-    verdict: str
-    confirmed: bool
+_CAPTION = (
+    "Time of A over time of B with 95 % interval, logarithmic; below 1, the dashed line, A is faster. Runs on either "
+    "side of a vertical line are not comparable."
+)
+_RATIOS = (
+    *(Column("time of A vs time of B"), *columns("last run", "95 % interval", kind="number")),
+    *(Column("against the runs before"), Column("", "wrap")),
+)
 
 
 @dataclass(frozen=True)
@@ -50,41 +42,20 @@ class _Drawn:
     color: str
 
 
-@dataclass(frozen=True)
-class _Section:
-    """All ratios of one workload."""
-
-    name: str
-    anchor: str
-    chart: Markup
-    breaks: tuple[tuple[int, tuple[str, ...]], ...]
-    """The first run after each, and in what it differs from the one before."""
-    rows: tuple[_Row, ...]
-
-
-def write_trend(trend: Trend, path: Path) -> Path:
-    """Write the page of a history; returns its path."""
-    write_atomically(path, page(trend))
-    return path
-
-
-def page(trend: Trend) -> str:
-    """The whole page for a history: no script, no network, every string escaped."""
-    safe = printable(trend)
+def page(trend: Trend) -> Page:
+    """A history: what is confirmed, then a section a workload."""
     by_workload: dict[str, list[Line]] = {}
-    for line in safe.lines:
+    for line in trend.lines:
         by_workload.setdefault(line.workload, []).append(line)
-    names = anchors(by_workload)
-    return (
-        templates()
-        .get_template("trend.html.j2")
-        .render(
-            runs=[numbers.count(run) for run in safe.runs],
-            confirmed=sum(line.confirmed for line in safe.lines),
-            sections=[_section(name, names[name], lines) for name, lines in by_workload.items()],
-            words=verdicts.WORDS,
-            style=Markup((TEMPLATES / "report.css").read_text()),
-        )
+    regressions = sum(line.confirmed for line in trend.lines)
+    runs = f", {trend.runs[0]} to {trend.runs[-1]}" if trend.runs else ""
+    return Page(
+        command="jaxport history",
+        title=numbers.count_of(regressions, "confirmed regression") if regressions else "No confirmed regression",
+        summary=f"{numbers.count_of(len(trend.runs), 'run')}{runs}. A regression is confirmed when the last two runs "
+        "both show it against the runs before them.",
+        sections=[_section(name, lines) for name, lines in by_workload.items()],
+        notes=() if by_workload else ["No run has a ratio."],
     )
 
 
@@ -95,25 +66,29 @@ def chart(lines: Sequence[Line]) -> str:
     return drawing.svg(alt.VConcatChart(vconcat=plots, spacing=14)) if plots else ""
 
 
-def _section(name: str, anchor: str, lines: Sequence[Line]) -> _Section:
+def _section(name: str, lines: Sequence[Line]) -> Section:
+    """All ratios of one workload, and from which runs on they are not comparable with those before."""
     breaks = {
-        change.run: tuple(difference.line for difference in change.differences)
-        for line in lines
-        for change in line.breaks
+        change.run: [difference.line for difference in change.differences] for line in lines for change in line.breaks
     }
-    rows = tuple(map(_row, lines))
-    return _Section(name, anchor, Markup(chart(lines)), tuple(breaks.items()), rows)
+    unlike = [f"from run {run}: {'; '.join(differences)}" for run, differences in breaks.items()]
+    svg = chart(lines)
+    blocks = (
+        Charts([(_CAPTION, svg)]) if svg else Lines(["Every ratio was withheld."], "note"),
+        Table(_RATIOS, list(map(_row, lines)), f"ratios of {name}"),
+        Lines(unlike, title="Where runs are not comparable"),
+    )
+    return Section(name, blocks=blocks)
 
 
-def _row(line: Line) -> _Row:
+def _row(line: Line) -> Sequence[Cell | str]:
+    """One ratio by its last run, and what is said of it against the runs before."""
     last = line.points[-1] if line.points else None
-    return _Row(
-        ratio=line.ratio,
-        last=numbers.ratio(last.ratio if last else None),
-        interval=numbers.interval(last.ci95 if last else None),
-        withheld=last.withheld if last else "",
-        verdict=line.verdict,
-        confirmed=line.confirmed,
+    withheld = f"withheld: {last.withheld}" if last and last.withheld else ""
+    return (
+        *(line.ratio, Cell(numbers.ratio(last.ratio if last else None), "strong")),
+        *(numbers.interval(last.ci95 if last else None), Cell(line.verdict, "fail" if line.confirmed else "")),
+        Cell(withheld, "warning"),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from compare.record.base import Number
@@ -12,6 +13,7 @@ from compare.record.timing_part import Timing
 from compare.record.vocabulary import FAIL, NOT_APPLICABLE, NOT_JUDGED, PASS
 from compare.record.workload_part import Workload
 from compare.report import numbers
+from compare.report.pages import Cell, Tone
 from compare.report.showable import present, relative_place
 from workloads._spec import GATES
 
@@ -30,6 +32,10 @@ WORDS = {
 
 STYLES = {PASS: "green", FAIL: "bold red", INCOMPLETE: "yellow", NOT_JUDGED: "yellow", LEFT: "yellow"}
 """Of a word on the console."""
+
+_TONES: Mapping[str, Tone] = {
+    **{PASS: "pass", "faster": "pass", FAIL: "fail", "slower": "fail", "equivalent": "", NOT_APPLICABLE: "note"},
+}
 
 EXACT = "structure"
 """The gate that compares with TensorFlow's own outputs; every other one compares with the float64 oracle."""
@@ -153,6 +159,12 @@ def headline(record: Record) -> Headline:
 def verdict(workload: Workload) -> str:
     """The parity verdict of a workload, or that there is none."""
     return (workload.parity or Parity()).verdict or NOT_JUDGED
+
+
+def cell(verdict: str | None, withheld: str = "") -> Cell:
+    """A verdict in words and by its colour; or that it is withheld, and why."""
+    text = "withheld" if withheld else verdict or NOT_JUDGED
+    return Cell(WORDS.get(text, text), _TONES.get(text, "warning"), withheld)
 
 
 def is_judged(workload: Workload) -> bool:

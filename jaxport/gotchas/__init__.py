@@ -1,1 +1,1 @@
-"""JAX's half of every gotcha: under an entry's name the right port, with `naive_` before it the likely one."""
+"""JAX's half of gotchas: under an entry's name the right port, with `naive_` before it the likely one."""

@@ -97,25 +97,9 @@ def naive_grouped_query_heads(query: jax.Array, value: jax.Array, *weights: jax.
     return _attention(query, value, (queries, jnp.tile(key, (1, 2, 1)), jnp.tile(values, (1, 2, 1)), output))
 
 
-def attention_scale(query: jax.Array, value: jax.Array, key: jax.Array) -> jax.Array:
-    return _one_head(query, key, value, scale=1.0)
-
-
-def naive_attention_scale(query: jax.Array, value: jax.Array, key: jax.Array) -> jax.Array:
-    return _one_head(query, key, value)
-
-
 def _one_head(query: jax.Array, key: jax.Array, value: jax.Array, scale: float | None = None) -> jax.Array:
     query, key, value = (sequence[:, :, None] for sequence in (query, key, value))
     return jax.nn.dot_product_attention(query, key, value, scale=scale)[:, :, 0]
-
-
-def attention_argument_order(query: jax.Array, value: jax.Array, key: jax.Array) -> jax.Array:
-    return _one_head(query, key, value, scale=1.0)
-
-
-def naive_attention_argument_order(query: jax.Array, value: jax.Array, key: jax.Array) -> jax.Array:
-    return _one_head(query, value, key, scale=1.0)
 
 
 def attention_masked_row(query: jax.Array, value: jax.Array, value_mask: jax.Array) -> jax.Array:

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from jaxport import dtypes, indexing
+from jaxport import indexing
 
 
 def sparse_label_beyond(labels: jax.Array, logits: jax.Array) -> jax.Array:
@@ -34,30 +34,6 @@ def confusion_matrix_beyond(labels: jax.Array, predictions: jax.Array) -> jax.Ar
 
 def naive_confusion_matrix_beyond(labels: jax.Array, predictions: jax.Array) -> jax.Array:
     return jnp.zeros((4, 4), jnp.int32).at[labels, predictions].add(1)
-
-
-def multi_hot_beyond(ids: jax.Array) -> jax.Array:
-    return jnp.max(jax.nn.one_hot(ids, 6, dtype=jnp.int32), axis=1)
-
-
-def naive_multi_hot_beyond(ids: jax.Array) -> jax.Array:
-    return jnp.zeros((4, 6), jnp.int32).at[jnp.arange(4)[:, None], ids].set(1)
-
-
-def gather_nd_beyond(x: jax.Array, indices: jax.Array) -> jax.Array:
-    return indexing.gather_nd(jax.lax.stop_gradient(x), indices)
-
-
-def naive_gather_nd_beyond(x: jax.Array, indices: jax.Array) -> jax.Array:
-    return jax.lax.stop_gradient(x)[indices[:, 0], indices[:, 1]]
-
-
-def gather_rows_beyond(x: jax.Array, indices: jax.Array) -> jax.Array:
-    return jax.vmap(lambda row, places: jnp.take(row, places, mode="clip"))(jax.lax.stop_gradient(x), indices)
-
-
-def naive_gather_rows_beyond(x: jax.Array, indices: jax.Array) -> jax.Array:
-    return jnp.take_along_axis(jax.lax.stop_gradient(x), indices, axis=1)
 
 
 def tensor_array_write_beyond(x: jax.Array, value: jax.Array, index: jax.Array) -> jax.Array:
@@ -100,22 +76,6 @@ def naive_floordiv_by_zero(x: jax.Array, y: jax.Array) -> jax.Array:
     return x // y
 
 
-def integer_mean_overflow(x: jax.Array) -> jax.Array:
-    return dtypes.mean(x, axis=-1)
-
-
-def naive_integer_mean_overflow(x: jax.Array) -> jax.Array:
-    return jnp.mean(x, axis=-1).astype(x.dtype)
-
-
-def float16_mean(x: jax.Array) -> jax.Array:
-    return jnp.mean(x, axis=-1)
-
-
-def naive_float16_mean(x: jax.Array) -> jax.Array:
-    return jnp.sum(x, axis=-1) / x.shape[-1]
-
-
 def integer_power_negative(x: jax.Array, y: jax.Array) -> jax.Array:
     of_one = jnp.where(y % 2 == 0, jnp.abs(x), x)
     return jnp.where(y < 0, jnp.where(jnp.abs(x) == 1, of_one, 0), x ** jnp.maximum(y, 0))
@@ -123,31 +83,3 @@ def integer_power_negative(x: jax.Array, y: jax.Array) -> jax.Array:
 
 def naive_integer_power_negative(x: jax.Array, y: jax.Array) -> jax.Array:
     return x**y
-
-
-def check_numerics_vanishes(x: jax.Array) -> jax.Array:
-    return jnp.sqrt(jax.lax.stop_gradient(x))
-
-
-def assert_vanishes(x: jax.Array) -> jax.Array:
-    return 2 * x
-
-
-def left_shift_beyond(x: jax.Array, shifts: jax.Array) -> jax.Array:
-    return x << shifts
-
-
-def right_shift_beyond(x: jax.Array, shifts: jax.Array) -> jax.Array:
-    return x >> shifts
-
-
-def truncatediv_by_zero(x: jax.Array, y: jax.Array) -> jax.Array:
-    return jax.lax.div(x, y)
-
-
-def sort_nan(x: jax.Array) -> jax.Array:
-    return jnp.sort(jnp.where(x > 0, jax.lax.stop_gradient(x), jnp.nan))
-
-
-def cast_to_unsigned(x: jax.Array) -> jax.Array:
-    return x.astype(jnp.uint32)

@@ -18,30 +18,6 @@ def naive_scan_starts_with_first(x: jax.Array) -> jax.Array:
     return jax.lax.scan(lambda product, row: _twice(product * row), jnp.zeros_like(x[0]), x)[1]
 
 
-def scan_reverse_order(x: jax.Array) -> jax.Array:
-    return jax.lax.scan(lambda total, row: _twice(0.5 * total + row), jnp.zeros_like(x[0]), x, reverse=True)[1]
-
-
-def naive_scan_reverse_order(x: jax.Array) -> jax.Array:
-    return jax.lax.scan(lambda total, row: _twice(0.5 * total + row), jnp.zeros_like(x[0]), x[::-1])[1]
-
-
-def foldl_starts_with_first(x: jax.Array) -> jax.Array:
-    return jax.lax.scan(lambda product, row: (product * row, None), x[0], x[1:])[0]
-
-
-def naive_foldl_starts_with_first(x: jax.Array) -> jax.Array:
-    return jax.lax.scan(lambda product, row: (product * row, None), jnp.zeros_like(x[0]), x)[0]
-
-
-def foldr_goes_backwards(x: jax.Array) -> jax.Array:
-    return jax.lax.scan(lambda total, row: (0.5 * total + row, None), jnp.zeros_like(x[0]), x, reverse=True)[0]
-
-
-def naive_foldr_goes_backwards(x: jax.Array) -> jax.Array:
-    return jax.lax.scan(lambda total, row: (0.5 * total + row, None), jnp.zeros_like(x[0]), x)[0]
-
-
 def while_loop_maximum(x: jax.Array) -> jax.Array:
     def double(x: jax.Array, _: None) -> tuple[jax.Array, None]:
         return jnp.where(jnp.sum(x) < 1e4, 2 * x, x), None
@@ -74,31 +50,3 @@ def case_first_true(x: jax.Array) -> jax.Array:
 def naive_case_first_true(x: jax.Array) -> jax.Array:
     total = jnp.sum(x)
     return (total > 1) * x + (total > -1) * 2 * x + (total <= -1) * 3 * x
-
-
-def double_where(x: jax.Array) -> jax.Array:
-    return jnp.where(x > 0, jnp.sqrt(jnp.where(x > 0, x, 1)), 0)
-
-
-def naive_double_where(x: jax.Array) -> jax.Array:
-    return jnp.where(x > 0, jnp.sqrt(x), 0)
-
-
-def map_fn(x: jax.Array) -> jax.Array:
-    return jax.lax.map(lambda row: jnp.sum(row * row), x)
-
-
-def vectorized_map(x: jax.Array) -> jax.Array:
-    return jax.vmap(lambda row: row @ row)(x)
-
-
-def cond(x: jax.Array) -> jax.Array:
-    return jax.lax.cond(jnp.sum(x) > 0, lambda x: x, lambda x: 2 * x, x)
-
-
-def scan_with_initializer(x: jax.Array) -> jax.Array:
-    return jax.lax.scan(lambda total, row: _twice(total + row), jnp.zeros_like(x[0]), x)[1]
-
-
-def fixed_loop(x: jax.Array) -> jax.Array:
-    return jax.lax.fori_loop(0, 3, lambda _, x: jnp.sin(x), x)

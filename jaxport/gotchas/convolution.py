@@ -35,30 +35,6 @@ def _swapped_conv_transpose(x: jax.Array, kernel: jax.Array, **options: Any) -> 
     return layer(x)
 
 
-def conv_same_stride(images: jax.Array, kernel: jax.Array) -> jax.Array:
-    return _conv(images, kernel, strides=2, padding="SAME")
-
-
-def naive_conv_same_stride(images: jax.Array, kernel: jax.Array) -> jax.Array:
-    return _conv(images, kernel, strides=2, padding=1)
-
-
-def conv_default_padding(images: jax.Array, kernel: jax.Array, bias: jax.Array) -> jax.Array:
-    return _conv(images, kernel, bias, padding="VALID")
-
-
-def naive_conv_default_padding(images: jax.Array, kernel: jax.Array, bias: jax.Array) -> jax.Array:
-    return _conv(images, kernel, bias)
-
-
-def conv1d_causal(x: jax.Array, kernel: jax.Array) -> jax.Array:
-    return _conv(x, kernel, padding="CAUSAL")
-
-
-def naive_conv1d_causal(x: jax.Array, kernel: jax.Array) -> jax.Array:
-    return _conv(x, kernel, padding="SAME")
-
-
 def conv1d_causal_dilated(x: jax.Array, kernel: jax.Array) -> jax.Array:
     return _conv(x, kernel, padding="CAUSAL", kernel_dilation=2)
 
@@ -66,46 +42,6 @@ def conv1d_causal_dilated(x: jax.Array, kernel: jax.Array) -> jax.Array:
 def naive_conv1d_causal_dilated(x: jax.Array, kernel: jax.Array) -> jax.Array:
     inputs = jnp.pad(x, ((0, 0), (kernel.shape[0] - 1, 0), (0, 0)))
     return _conv(inputs, kernel, padding="VALID", kernel_dilation=2)
-
-
-def depthwise_kernel(images: jax.Array, kernel: jax.Array) -> jax.Array:
-    return _conv(images, kernel.reshape(3, 3, 1, 6), feature_group_count=3)
-
-
-def naive_depthwise_kernel(images: jax.Array, kernel: jax.Array) -> jax.Array:
-    return _conv(images, kernel.transpose(0, 1, 3, 2).reshape(3, 3, 1, 6), feature_group_count=3)
-
-
-def depthwise_conv1d(x: jax.Array, kernel: jax.Array) -> jax.Array:
-    return _conv(x, kernel.reshape(3, 1, 6), padding="VALID", feature_group_count=3)
-
-
-def naive_depthwise_conv1d(x: jax.Array, kernel: jax.Array) -> jax.Array:
-    return _conv(x, kernel.transpose(0, 2, 1).reshape(3, 1, 6), padding="VALID", feature_group_count=3)
-
-
-def separable_conv_stride(images: jax.Array, depthwise: jax.Array, pointwise: jax.Array) -> jax.Array:
-    return _conv(_conv(images, depthwise.reshape(3, 3, 1, 6), strides=2, feature_group_count=3), pointwise)
-
-
-def naive_separable_conv_stride(images: jax.Array, depthwise: jax.Array, pointwise: jax.Array) -> jax.Array:
-    return _conv(_conv(images, depthwise.reshape(3, 3, 1, 6), feature_group_count=3), pointwise, strides=2)
-
-
-def conv2d_transpose_kernel(images: jax.Array, kernel: jax.Array) -> jax.Array:
-    return _conv_transpose(images, kernel)
-
-
-def naive_conv2d_transpose_kernel(images: jax.Array, kernel: jax.Array) -> jax.Array:
-    return _swapped_conv_transpose(images, kernel)
-
-
-def conv2d_transpose_padding(images: jax.Array, kernel: jax.Array) -> jax.Array:
-    return _conv_transpose(images, kernel, padding="VALID")
-
-
-def naive_conv2d_transpose_padding(images: jax.Array, kernel: jax.Array) -> jax.Array:
-    return _conv_transpose(images, kernel)
 
 
 def conv2d_transpose_output_padding(images: jax.Array, kernel: jax.Array) -> jax.Array:
@@ -117,62 +53,6 @@ def naive_conv2d_transpose_output_padding(images: jax.Array, kernel: jax.Array) 
     return _conv_transpose(images, kernel)
 
 
-def conv2d_transpose_output_shape(images: jax.Array, kernel: jax.Array) -> jax.Array:
-    return convolution.conv_transpose(images, kernel, (11, 11), 2, "SAME")
-
-
-def naive_conv2d_transpose_output_shape(images: jax.Array, kernel: jax.Array) -> jax.Array:
-    return _conv_transpose(images, kernel)
-
-
-def conv1d_transpose(x: jax.Array, kernel: jax.Array) -> jax.Array:
-    return _conv_transpose(x, kernel)
-
-
-def naive_conv1d_transpose(x: jax.Array, kernel: jax.Array) -> jax.Array:
-    return _swapped_conv_transpose(x, kernel)
-
-
-def conv3d_transpose(x: jax.Array, kernel: jax.Array) -> jax.Array:
-    return _conv_transpose(x, kernel)
-
-
-def naive_conv3d_transpose(x: jax.Array, kernel: jax.Array) -> jax.Array:
-    return _swapped_conv_transpose(x, kernel)
-
-
-def flatten_channels_first(images: jax.Array) -> jax.Array:
-    return jnp.moveaxis(images, 1, -1).reshape(images.shape[0], -1)
-
-
-def naive_flatten_channels_first(images: jax.Array) -> jax.Array:
-    return images.reshape(images.shape[0], -1)
-
-
-def zero_padding_before_conv(images: jax.Array, kernel: jax.Array) -> jax.Array:
-    return _conv(images, kernel, strides=2, padding=3)
-
-
-def naive_zero_padding_before_conv(images: jax.Array, kernel: jax.Array) -> jax.Array:
-    return _conv(images, kernel, strides=2, padding="SAME")
-
-
-def conv_same_even_kernel(x: jax.Array, kernel: jax.Array) -> jax.Array:
-    return _conv(x[None, :, None], kernel[:, None, None], padding="SAME")[0, :, 0]
-
-
-def naive_conv_same_even_kernel(x: jax.Array, kernel: jax.Array) -> jax.Array:
-    return jnp.correlate(x, kernel, mode="same")
-
-
-def conv_is_correlation(x: jax.Array, kernel: jax.Array) -> jax.Array:
-    return jnp.correlate(x, kernel, mode="same")
-
-
-def naive_conv_is_correlation(x: jax.Array, kernel: jax.Array) -> jax.Array:
-    return jnp.convolve(x, kernel, mode="same")
-
-
 def cropping_nothing_behind(x: jax.Array) -> jax.Array:
     before, after = 2, 0
     return x[:, before : x.shape[1] - after]
@@ -181,39 +61,3 @@ def cropping_nothing_behind(x: jax.Array) -> jax.Array:
 def naive_cropping_nothing_behind(x: jax.Array) -> jax.Array:
     before, after = 2, 0
     return x[:, before:-after]
-
-
-def pad_symmetric(x: jax.Array) -> jax.Array:
-    return jnp.pad(x, ((1, 1), (2, 2)), "symmetric")
-
-
-def naive_pad_symmetric(x: jax.Array) -> jax.Array:
-    return jnp.pad(x, ((1, 1), (2, 2)), "reflect")
-
-
-def conv_same(images: jax.Array, kernel: jax.Array) -> jax.Array:
-    return _conv(images, kernel)
-
-
-def conv_groups(images: jax.Array, kernel: jax.Array) -> jax.Array:
-    return _conv(images, kernel, feature_group_count=3)
-
-
-def conv_dilation(images: jax.Array, kernel: jax.Array) -> jax.Array:
-    return _conv(images, kernel, kernel_dilation=2)
-
-
-def conv_explicit_padding(images: jax.Array, kernel: jax.Array) -> jax.Array:
-    return _conv(images, kernel, strides=2, padding=((2, 1), (0, 3)))
-
-
-def conv_padded_behind(images: jax.Array, kernel: jax.Array) -> jax.Array:
-    return _conv(images, kernel, strides=2, padding="SAME")
-
-
-def conv3d(x: jax.Array, kernel: jax.Array) -> jax.Array:
-    return _conv(x, kernel)
-
-
-def pad_reflect(x: jax.Array) -> jax.Array:
-    return jnp.pad(x, ((1, 1), (2, 2)), "reflect")

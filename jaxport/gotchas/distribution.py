@@ -30,14 +30,6 @@ def _gradient(x: jax.Array, y: jax.Array, weights: jax.Array, count: int) -> jax
     return jax.grad(lambda weights: jnp.sum(_errors(x, y, weights)) / count)(weights)
 
 
-def average_loss_of_unequal_replicas(x: jax.Array) -> jax.Array:
-    return jnp.mean(jnp.square(x))
-
-
-def naive_average_loss_of_unequal_replicas(x: jax.Array) -> jax.Array:
-    return (jnp.mean(jnp.square(x[:FIRST])) + jnp.mean(jnp.square(x[FIRST:]))) / REPLICAS
-
-
 def keras_loss_of_unequal_replicas(x: jax.Array, y: jax.Array, weights: jax.Array) -> jax.Array:
     errors = _errors(x, y, weights)
     return (jnp.mean(errors[:FIRST]) + jnp.mean(errors[FIRST:])) / REPLICAS
@@ -45,14 +37,6 @@ def keras_loss_of_unequal_replicas(x: jax.Array, y: jax.Array, weights: jax.Arra
 
 def naive_keras_loss_of_unequal_replicas(x: jax.Array, y: jax.Array, weights: jax.Array) -> jax.Array:
     return jnp.mean(_errors(x, y, weights))
-
-
-def average_loss_of_padding(x: jax.Array, weights: jax.Array) -> jax.Array:
-    return jnp.sum(weights * jnp.square(x)) / BATCH
-
-
-def naive_average_loss_of_padding(x: jax.Array, weights: jax.Array) -> jax.Array:
-    return jnp.sum(weights * jnp.square(x)) / jnp.maximum(jnp.sum(weights), 1e-7)
 
 
 def gradients_add_up(x: jax.Array, y: jax.Array, weights: jax.Array) -> jax.Array:
@@ -108,14 +92,6 @@ def _batch_norm(x: jax.Array) -> jax.Array:
     return nnx.BatchNorm(6, epsilon=1e-3, use_bias=False, use_scale=False, use_fast_variance=False, rngs=nnx.Rngs(0))(x)
 
 
-def batch_norm_of_replica(x: jax.Array) -> jax.Array:
-    return _over(_batch_norm, x).reshape(x.shape)
-
-
-def naive_batch_norm_of_replica(x: jax.Array) -> jax.Array:
-    return _batch_norm(x)
-
-
 def batch_norm_moves_by_replicas(x: jax.Array, mean: jax.Array, variance: jax.Array) -> dict[str, jax.Array]:
     x, mean, variance = jax.lax.stop_gradient((x, mean, variance))
     means, variances = _over(lambda x: (jnp.mean(x, axis=0), jnp.var(x, axis=0)), x)
@@ -153,19 +129,3 @@ def naive_metric_of_replicas(x: jax.Array, weights: jax.Array) -> jax.Array:
         return jax.lax.pmean(jnp.sum(weights * x) / jnp.sum(weights), AXIS)
 
     return _over(replica, *jax.lax.stop_gradient((x, weights)))[0]
-
-
-def average_loss_of_equal_replicas(x: jax.Array) -> jax.Array:
-    return jnp.mean(jnp.square(x))
-
-
-def gradients_of_global_mean(x: jax.Array, y: jax.Array, weights: jax.Array) -> jax.Array:
-    return weights - 0.1 * jax.grad(lambda weights: jnp.mean(_errors(x, y, weights)))(weights)
-
-
-def batch_norm_synchronized(x: jax.Array) -> jax.Array:
-    return _batch_norm(x)
-
-
-def gathered_replicas(x: jax.Array) -> jax.Array:
-    return _over(lambda x: jax.lax.all_gather(jax.nn.softmax(x), AXIS, tiled=True), x)[0]

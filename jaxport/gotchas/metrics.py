@@ -15,14 +15,6 @@ def _batches(*arrays: jax.Array) -> list[tuple[jax.Array, ...]]:
     return [tuple(array[part] for array in constants) for part in (slice(0, FIRST), slice(FIRST, None))]
 
 
-def mean_of_batch_means(x: jax.Array) -> jax.Array:
-    return jax.lax.stop_gradient(jnp.mean(x))
-
-
-def naive_mean_of_batch_means(x: jax.Array) -> jax.Array:
-    return jnp.mean(jnp.stack([jnp.mean(batch) for (batch,) in _batches(x)]))
-
-
 def root_mean_squared_error(y_true: jax.Array, y_pred: jax.Array) -> jax.Array:
     return jax.lax.stop_gradient(jnp.sqrt(jnp.mean(jnp.square(y_true - y_pred))))
 
@@ -33,14 +25,6 @@ def naive_root_mean_squared_error(y_true: jax.Array, y_pred: jax.Array) -> jax.A
             [jnp.sqrt(jnp.mean(jnp.square(targets - predictions))) for targets, predictions in _batches(y_true, y_pred)]
         )
     )
-
-
-def metric_sample_weight(x: jax.Array, weights: jax.Array) -> jax.Array:
-    return jax.lax.stop_gradient(metrics.weighted_mean(x, weights))
-
-
-def naive_metric_sample_weight(x: jax.Array, weights: jax.Array) -> jax.Array:
-    return jax.lax.stop_gradient(jnp.mean(x * weights))
 
 
 def auc_by_thresholds(y_true: jax.Array, y_pred: jax.Array) -> jax.Array:
@@ -72,22 +56,6 @@ def naive_recall_without_labels(y_true: jax.Array, y_pred: jax.Array) -> jax.Arr
     return jnp.sum(positive & (y_true == 1)) / jnp.sum(y_true)
 
 
-def binary_accuracy_threshold(y_true: jax.Array, y_pred: jax.Array) -> jax.Array:
-    return jnp.mean(((y_pred > 0.5) == (y_true == 1)).astype(y_pred.dtype))
-
-
-def naive_binary_accuracy_threshold(y_true: jax.Array, y_pred: jax.Array) -> jax.Array:
-    return jnp.mean(((y_pred >= 0.5) == (y_true == 1)).astype(y_pred.dtype))
-
-
-def binary_accuracy_of_logits(y_true: jax.Array, y_pred: jax.Array) -> jax.Array:
-    return jnp.mean(((y_pred > 0.5) == (y_true == 1)).astype(y_pred.dtype))
-
-
-def naive_binary_accuracy_of_logits(y_true: jax.Array, y_pred: jax.Array) -> jax.Array:
-    return jnp.mean(((y_pred > 0) == (y_true == 1)).astype(y_pred.dtype))
-
-
 def f1_score_per_class(y_true: jax.Array, y_pred: jax.Array) -> jax.Array:
     return jax.lax.stop_gradient(metrics.f1_score(jax.nn.one_hot(y_true, 4), y_pred))
 
@@ -106,14 +74,6 @@ def naive_mean_iou_absent_class(y_true: jax.Array, y_pred: jax.Array) -> jax.Arr
     targets, predictions = jax.nn.one_hot(y_true, 6), jax.nn.one_hot(y_pred, 6)
     overlap = jnp.sum(targets * predictions, axis=0)
     return jnp.mean(overlap / (jnp.sum(targets, axis=0) + jnp.sum(predictions, axis=0) - overlap))
-
-
-def top_k_ties(y_true: jax.Array, y_pred: jax.Array) -> jax.Array:
-    return jnp.mean(metrics.in_top_k(y_true, y_pred, 2).astype(y_pred.dtype))
-
-
-def naive_top_k_ties(y_true: jax.Array, y_pred: jax.Array) -> jax.Array:
-    return jnp.mean(jnp.any(jax.lax.top_k(y_pred, 2)[1] == y_true[:, None], axis=-1).astype(y_pred.dtype))
 
 
 def r2_score_of_outputs(y_true: jax.Array, y_pred: jax.Array) -> jax.Array:
@@ -135,27 +95,11 @@ def naive_cosine_metric_sign(y_true: jax.Array, y_pred: jax.Array) -> jax.Array:
     return jnp.mean(losses.cosine_similarity(y_true, y_pred))
 
 
-def confusion_matrix_rows(y_true: jax.Array, y_pred: jax.Array) -> jax.Array:
-    return metrics.confusion_matrix(y_true, y_pred, num_classes=4)
-
-
-def naive_confusion_matrix_rows(y_true: jax.Array, y_pred: jax.Array) -> jax.Array:
-    return jnp.zeros((4, 4), jnp.int32).at[y_pred, y_true].add(1)
-
-
 def average_metric(x: jax.Array) -> jax.Array:
     metric = nnx.metrics.Average()
     for (batch,) in _batches(x):
         metric.update(values=batch)
     return jnp.asarray(metric.compute())
-
-
-def mean_absolute_error_metric(y_true: jax.Array, y_pred: jax.Array) -> jax.Array:
-    return jax.lax.stop_gradient(jnp.mean(jnp.abs(y_true - y_pred)))
-
-
-def true_positives(y_true: jax.Array, y_pred: jax.Array) -> jax.Array:
-    return jnp.sum(((y_pred > 0.5) & (y_true == 1)).astype(y_pred.dtype))
 
 
 def mean_squared_error_metric(y_true: jax.Array, y_pred: jax.Array) -> jax.Array:

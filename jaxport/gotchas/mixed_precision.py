@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import optax
 from flax import nnx
 
-from jaxport import activations, loss_scaling
+from jaxport import loss_scaling
 
 
 def _steps(optimizer: optax.GradientTransformation, gradients: jax.Array, weights: jax.Array) -> jax.Array:
@@ -87,55 +87,7 @@ def naive_mixed_batch_norm(
     return layer(x, use_running_average=True)
 
 
-def loss_of_narrow_predictions(y_true: jax.Array, y_pred: jax.Array) -> jax.Array:
-    return jnp.mean(optax.losses.softmax_cross_entropy(y_pred.astype(jnp.float32), jax.nn.softmax(y_true)))
-
-
-def naive_loss_of_narrow_predictions(y_true: jax.Array, y_pred: jax.Array) -> jax.Array:
-    return jnp.mean(optax.losses.softmax_cross_entropy(y_pred, jax.nn.softmax(y_true.astype(y_pred.dtype))))
-
-
-def softmax_head_in_float32(x: jax.Array) -> jax.Array:
-    return jax.nn.softmax(x.astype(jnp.float32))
-
-
-def naive_softmax_head_in_float32(x: jax.Array) -> jax.Array:
-    return jax.nn.softmax(x)
-
-
-def softmax_mask_in_float16(x: jax.Array, mask: jax.Array) -> jax.Array:
-    return activations.masked_softmax(x, mask)
-
-
-def naive_softmax_mask_in_float16(x: jax.Array, mask: jax.Array) -> jax.Array:
-    return jax.nn.softmax(jnp.where(mask, x, jnp.asarray(-1e9, x.dtype)))
-
-
-def loss_scale_overflow(gradients: jax.Array, start: jax.Array) -> jax.Array:
-    return _steps(loss_scaling.scaled(optax.sgd(0.125), initial_scale=16.0), gradients, start)
-
-
-def naive_loss_scale_overflow(gradients: jax.Array, start: jax.Array) -> jax.Array:
-    return _steps(_divide_gradients(optax.sgd(0.125)), gradients, start)
-
-
 def mixed_dense_in_float16(x: jax.Array, kernel: jax.Array, bias: jax.Array) -> jax.Array:
     layer = nnx.Linear(8, 4, dtype=jnp.float16, rngs=nnx.Rngs(0))
     layer.kernel, layer.bias = nnx.Param(jax.lax.stop_gradient(kernel)), nnx.Param(jax.lax.stop_gradient(bias))
     return layer(x)
-
-
-def matmul_of_bfloat16(x: jax.Array, y: jax.Array) -> jax.Array:
-    return jnp.matmul(x, y)
-
-
-def mean_of_bfloat16(x: jax.Array) -> jax.Array:
-    return jnp.mean(x, axis=-1)
-
-
-def cast_to_bfloat16(x: jax.Array) -> jax.Array:
-    return x.astype(jnp.bfloat16)
-
-
-def keras_promotes_narrow(x: jax.Array, y: jax.Array) -> jax.Array:
-    return x + y

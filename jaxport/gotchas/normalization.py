@@ -172,22 +172,6 @@ def naive_instance_norm_epsilon(x: jax.Array, gamma: jax.Array, beta: jax.Array)
     return _group_norm(x, gamma, beta, nnx.InstanceNorm(8, rngs=nnx.Rngs(0)))
 
 
-def l2_normalize_zero(x: jax.Array) -> jax.Array:
-    return normalization.l2_normalize(x, axis=-1)
-
-
-def naive_l2_normalize_zero(x: jax.Array) -> jax.Array:
-    return x / jnp.linalg.norm(x, axis=-1, keepdims=True)
-
-
-def unit_normalization_zero(x: jax.Array) -> jax.Array:
-    return normalization.unit_normalize(x)
-
-
-def naive_unit_normalization_zero(x: jax.Array) -> jax.Array:
-    return x / jnp.linalg.norm(x, axis=-1, keepdims=True)
-
-
 def local_response_normalization(x: jax.Array) -> jax.Array:
     return normalization.local_response_normalization(x)
 
@@ -205,14 +189,6 @@ def per_image_standardization(x: jax.Array) -> jax.Array:
 def naive_per_image_standardization(x: jax.Array) -> jax.Array:
     axes = (1, 2, 3)
     return (x - jnp.mean(x, axes, keepdims=True)) / jnp.std(x, axes, keepdims=True)
-
-
-def normalization_layer_constant_feature(x: jax.Array) -> jax.Array:
-    return (x - jnp.array(MEAN)) / jnp.maximum(jnp.sqrt(jnp.array(VARIANCE)), 1e-7)
-
-
-def naive_normalization_layer_constant_feature(x: jax.Array) -> jax.Array:
-    return (x - jnp.array(MEAN)) / jnp.sqrt(jnp.array(VARIANCE) + 1e-7)
 
 
 def unit_norm_constraint(x: jax.Array) -> jax.Array:
@@ -235,14 +211,6 @@ def naive_max_norm_constraint(x: jax.Array) -> jax.Array:
     x = jax.lax.stop_gradient(x)
     norms = jnp.linalg.norm(x, axis=0, keepdims=True)
     return x * jnp.minimum(1, 2 / norms)
-
-
-def deviation_by_squares(x: jax.Array) -> jax.Array:
-    return jnp.std(x, axis=-1)
-
-
-def naive_deviation_by_squares(x: jax.Array) -> jax.Array:
-    return jnp.sqrt(jnp.mean(x * x, axis=-1) - jnp.square(jnp.mean(x, axis=-1)))
 
 
 def rms_norm(x: jax.Array, gamma: jax.Array) -> jax.Array:
@@ -274,14 +242,6 @@ def batch_norm_training(
     return result, jax.lax.stop_gradient(layer.mean[...]), jax.lax.stop_gradient(layer.variance[...])
 
 
-def moments_biased(x: jax.Array) -> tuple[jax.Array, ...]:
-    return jnp.mean(x, axis=0), jnp.var(x, axis=0)
-
-
 def weighted_moments(x: jax.Array, weights: jax.Array) -> tuple[jax.Array, ...]:
     mean = jnp.average(x, axis=1, weights=weights)
     return mean, jnp.average(jnp.square(x - mean[:, None]), axis=1, weights=weights)
-
-
-def standardize(x: jax.Array) -> jax.Array:
-    return jax.nn.standardize(x, axis=-1, variance=jnp.var(x, axis=-1, keepdims=True))

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxport import activations, segments
+from jaxport import segments
 
 LENGTHS = np.array([3, 6, 1])
 LENGTHS_WITH_EMPTY = np.array([3, 6, 0, 1])
@@ -34,28 +34,12 @@ def naive_ragged_mean(x: jax.Array) -> jax.Array:
     return jnp.mean(_pad(x), axis=1)
 
 
-def ragged_mean_empty(x: jax.Array) -> jax.Array:
-    return _sum(x, LENGTHS_WITH_EMPTY) / LENGTHS_WITH_EMPTY[:, None].astype(x.dtype)
-
-
-def naive_ragged_mean_empty(x: jax.Array) -> jax.Array:
-    return _sum(x, LENGTHS_WITH_EMPTY) / np.maximum(LENGTHS_WITH_EMPTY, 1)[:, None].astype(x.dtype)
-
-
 def ragged_mean_of_all(x: jax.Array) -> jax.Array:
     return jnp.mean(x)
 
 
 def naive_ragged_mean_of_all(x: jax.Array) -> jax.Array:
     return jnp.mean(ragged_mean(x))
-
-
-def ragged_max(x: jax.Array) -> jax.Array:
-    return segments.segment_max(x, _rows(), len(LENGTHS))
-
-
-def naive_ragged_max(x: jax.Array) -> jax.Array:
-    return jnp.max(_pad(x), axis=1)
 
 
 def ragged_variance(x: jax.Array) -> jax.Array:
@@ -82,22 +66,6 @@ def naive_ragged_bag_sqrtn(table: jax.Array, ids: jax.Array) -> jax.Array:
     return ragged_mean(table[ids])
 
 
-def ragged_last(x: jax.Array) -> jax.Array:
-    return x[np.cumsum(LENGTHS) - 1]
-
-
-def naive_ragged_last(x: jax.Array) -> jax.Array:
-    return _pad(x)[:, -1]
-
-
-def padded_softmax(x: jax.Array, lengths: jax.Array) -> jax.Array:
-    return activations.masked_softmax(x, jnp.arange(6) < lengths[:, None])
-
-
-def naive_padded_softmax(x: jax.Array, lengths: jax.Array) -> jax.Array:
-    return jax.nn.softmax(jnp.where(jnp.arange(6) < lengths[:, None], x, 0))
-
-
 def string_lookup(table: jax.Array) -> jax.Array:
     numbers = {word: number for number, word in enumerate(VOCABULARY, 1)}
     return table[np.array([numbers.get(word, 0) for word in WORDS])]
@@ -106,19 +74,3 @@ def string_lookup(table: jax.Array) -> jax.Array:
 def naive_string_lookup(table: jax.Array) -> jax.Array:
     numbers = {word: number for number, word in enumerate(VOCABULARY)}
     return table[np.array([numbers.get(word, len(numbers)) for word in WORDS])]
-
-
-def ragged_sum(x: jax.Array) -> jax.Array:
-    return _sum(x, LENGTHS_WITH_EMPTY)
-
-
-def ragged_product(x: jax.Array) -> jax.Array:
-    return jax.ops.segment_prod(x, _rows(LENGTHS_WITH_EMPTY), len(LENGTHS_WITH_EMPTY))
-
-
-def map_flat_values(x: jax.Array) -> jax.Array:
-    return jnp.tanh(x)
-
-
-def ragged_row(x: jax.Array) -> jax.Array:
-    return x[3:9]

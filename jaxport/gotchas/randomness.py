@@ -24,30 +24,6 @@ def naive_stateless_uniform(x: jax.Array) -> jax.Array:
     return x + draws
 
 
-def stateless_uniform_mantissa(seed: jax.Array) -> jax.Array:
-    return random.uniform(seed, SHAPE)
-
-
-def naive_stateless_uniform_mantissa(seed: jax.Array) -> jax.Array:
-    return random.uniform(seed, SHAPE, kernels=True)
-
-
-def stateless_integers(seed: jax.Array) -> jax.Array:
-    return random.integers(seed, SHAPE, -3, 20)
-
-
-def naive_stateless_integers(seed: jax.Array) -> jax.Array:
-    return jax.random.randint(_key(seed), SHAPE, -3, 20)
-
-
-def stateless_bits(seed: jax.Array) -> jax.Array:
-    return random.bits(seed, SHAPE)
-
-
-def naive_stateless_bits(seed: jax.Array) -> jax.Array:
-    return jax.random.bits(_key(seed), SHAPE)
-
-
 def stateless_normal(x: jax.Array) -> jax.Array:
     return x + random.normal((42, 7), SHAPE)
 
@@ -75,22 +51,6 @@ def random_split(seed: jax.Array) -> jax.Array:
 def naive_random_split(seed: jax.Array) -> jax.Array:
     keys = jax.random.split(_key(seed), 3)
     return jax.random.key_data(keys).astype(jnp.int32)
-
-
-def random_fold_in(seed: jax.Array) -> jax.Array:
-    return random.fold_in(seed, 3)
-
-
-def naive_random_fold_in(seed: jax.Array) -> jax.Array:
-    return jax.random.key_data(jax.random.fold_in(_key(seed), 3)).astype(jnp.int32)
-
-
-def random_shuffle(x: jax.Array) -> jax.Array:
-    return random.shuffle(x, (42, 0))
-
-
-def naive_random_shuffle(x: jax.Array) -> jax.Array:
-    return jax.random.permutation(jax.random.key(42), x)
 
 
 def glorot_uniform_seed(x: jax.Array) -> jax.Array:
@@ -141,23 +101,3 @@ def naive_truncated_normal_seed(x: jax.Array) -> jax.Array:
     with eager():
         draws = jax.nn.initializers.truncated_normal()(jax.random.key(42), SHAPE)
     return x + draws
-
-
-def dropout_inference(x: jax.Array) -> jax.Array:
-    return nnx.Dropout(0.3, deterministic=True, rngs=nnx.Rngs(0))(x)
-
-
-def dropout_given_mask(x: jax.Array, mask: jax.Array) -> jax.Array:
-    return jnp.where(mask, x / (1 - 0.3), 0)
-
-
-def zeros_initializer(x: jax.Array) -> jax.Array:
-    return x + jax.nn.initializers.zeros(jax.random.key(0), SHAPE)
-
-
-def constant_initializer(x: jax.Array) -> jax.Array:
-    return x + jax.nn.initializers.constant(0.1)(jax.random.key(0), SHAPE)
-
-
-def identity_initializer(x: jax.Array) -> jax.Array:
-    return x + 2 * jnp.eye(*SHAPE)

@@ -70,26 +70,6 @@ def naive_lstm_states_order(x: jax.Array, kernel: jax.Array, recurrent: jax.Arra
     return {"hidden": hidden, "cell": cell}
 
 
-def lstm_initial_state(
-    x: jax.Array, kernel: jax.Array, recurrent: jax.Array, bias: jax.Array, hidden: jax.Array, cell: jax.Array
-) -> jax.Array:
-    return _rnn(_lstm_cell(kernel, recurrent, bias))(x, initial_carry=(cell, hidden))
-
-
-def naive_lstm_initial_state(
-    x: jax.Array, kernel: jax.Array, recurrent: jax.Array, bias: jax.Array, hidden: jax.Array, cell: jax.Array
-) -> jax.Array:
-    return _rnn(_lstm_cell(kernel, recurrent, bias))(x, initial_carry=(hidden, cell))
-
-
-def lstm_unit_forget_bias(x: jax.Array, kernel: jax.Array, recurrent: jax.Array) -> jax.Array:
-    return _rnn(_lstm_cell(kernel, recurrent, _add_to_forget_gate(jnp.zeros(4 * UNITS))))(x)
-
-
-def naive_lstm_unit_forget_bias(x: jax.Array, kernel: jax.Array, recurrent: jax.Array) -> jax.Array:
-    return _rnn(_lstm_cell(kernel, recurrent, jnp.zeros(4 * UNITS)))(x)
-
-
 def lstm_hard_sigmoid(x: jax.Array, kernel: jax.Array, recurrent: jax.Array, bias: jax.Array) -> jax.Array:
     return layers.lstm(x, kernel, recurrent, bias, recurrent_activation=_hard_sigmoid)[0]
 
@@ -163,14 +143,6 @@ def naive_bidirectional_mask(x: jax.Array, lengths: jax.Array, *weights: jax.Arr
     backward = _rnn(_lstm_cell(*weights[3:]), return_carry=True, reverse=True)
     ends = [forward(x, seq_lengths=lengths)[0], backward(x)[0]]
     return jnp.concatenate([hidden for _, hidden in ends], axis=-1)
-
-
-def go_backwards(x: jax.Array, kernel: jax.Array, recurrent: jax.Array, bias: jax.Array) -> jax.Array:
-    return _rnn(_lstm_cell(kernel, recurrent, bias), reverse=True)(x)
-
-
-def naive_go_backwards(x: jax.Array, kernel: jax.Array, recurrent: jax.Array, bias: jax.Array) -> jax.Array:
-    return _rnn(_lstm_cell(kernel, recurrent, bias), reverse=True, keep_order=True)(x)
 
 
 def rnn_mask_last(
@@ -258,26 +230,6 @@ def _conv_lstm(
         hidden = jax.nn.sigmoid(gates["o"]) * jnp.tanh(cell)
         outputs.append(hidden)
     return jnp.stack(outputs, 1)
-
-
-def conv_lstm_gate_order(x: jax.Array, kernel: jax.Array, recurrent: jax.Array, bias: jax.Array) -> jax.Array:
-    return _conv_lstm(x, kernel, recurrent, bias, "SAME")
-
-
-def naive_conv_lstm_gate_order(x: jax.Array, kernel: jax.Array, recurrent: jax.Array, bias: jax.Array) -> jax.Array:
-    return _conv_lstm(x, kernel, recurrent, bias, "SAME", order="igfo")
-
-
-def conv_lstm_padding(x: jax.Array, kernel: jax.Array, recurrent: jax.Array, bias: jax.Array) -> jax.Array:
-    return _conv_lstm(x, kernel, recurrent, bias, "VALID")
-
-
-def naive_conv_lstm_padding(x: jax.Array, kernel: jax.Array, recurrent: jax.Array, bias: jax.Array) -> jax.Array:
-    return _conv_lstm(x, kernel, recurrent, bias, "SAME")[:, :, 1:-1, 1:-1]
-
-
-def lstm(x: jax.Array, kernel: jax.Array, recurrent: jax.Array, bias: jax.Array) -> jax.Array:
-    return _rnn(_lstm_cell(kernel, recurrent, bias))(x)
 
 
 def simple_rnn(x: jax.Array, kernel: jax.Array, recurrent: jax.Array, bias: jax.Array) -> jax.Array:

@@ -11,14 +11,6 @@ from jaxport import schedules
 HALVING = optax.exponential_decay(0.1, 1, 0.5)
 
 
-def cosine_warmup_steps(step: jax.Array) -> Any:
-    return optax.warmup_cosine_decay_schedule(0.0, 0.1, warmup_steps=4, decay_steps=4 + 8)(step)
-
-
-def naive_cosine_warmup_steps(step: jax.Array) -> Any:
-    return optax.warmup_cosine_decay_schedule(0.0, 0.1, warmup_steps=4, decay_steps=8)(step)
-
-
 def cosine_warmup_alpha(step: jax.Array) -> Any:
     return optax.warmup_cosine_decay_schedule(0.0, 0.5, warmup_steps=4, decay_steps=4 + 8, end_value=0.1 * 0.5)(step)
 
@@ -36,22 +28,6 @@ def naive_cosine_warmup_first_step(step: jax.Array) -> jax.Array:
     return jnp.minimum((step + 1) / 4, 1) * decay
 
 
-def cosine_warmup_without_target(step: jax.Array) -> jax.Array:
-    return schedules.cosine_decay(0.1, 8, warmup_steps=4)(step, jnp.float32)
-
-
-def naive_cosine_warmup_without_target(step: jax.Array) -> Any:
-    return optax.warmup_cosine_decay_schedule(0.0, 0.1, warmup_steps=4, decay_steps=4 + 8)(step)
-
-
-def cosine_restarts_length(step: jax.Array) -> jax.Array:
-    return schedules.cosine_decay_restarts(0.1, 5)(step, jnp.float32)
-
-
-def naive_cosine_restarts_length(step: jax.Array) -> Any:
-    return optax.cosine_decay_schedule(0.1, 5)(step % 5)
-
-
 def cosine_restarts_floor(step: jax.Array) -> jax.Array:
     return schedules.cosine_decay_restarts(0.1, 5, t_mul=1.0, m_mul=0.5, alpha=0.1)(step, jnp.float32)
 
@@ -59,62 +35,6 @@ def cosine_restarts_floor(step: jax.Array) -> jax.Array:
 def naive_cosine_restarts_floor(step: jax.Array) -> Any:
     periods = [optax.cosine_decay_schedule(0.1 * 0.5**period, 5, alpha=0.1) for period in range(3)]
     return optax.join_schedules(periods, [5, 10])(step)
-
-
-def piecewise_boundary(step: jax.Array) -> Any:
-    return optax.piecewise_constant_schedule(1.0, {4 + 1: 0.5, 8 + 1: 0.5})(step)
-
-
-def naive_piecewise_boundary(step: jax.Array) -> Any:
-    return optax.piecewise_constant_schedule(1.0, {4: 0.5, 8: 0.5})(step)
-
-
-def piecewise_values(step: jax.Array) -> jax.Array:
-    return schedules.piecewise_constant([4, 8], [0.1, 0.05, 0.01])(step, jnp.float32)
-
-
-def naive_piecewise_values(step: jax.Array) -> Any:
-    return optax.piecewise_constant_schedule(0.1, {4 + 1: 0.05, 8 + 1: 0.01})(step)
-
-
-def inverse_time_decay(step: jax.Array) -> jax.Array:
-    return schedules.inverse_time_decay(0.1, decay_steps=4, decay_rate=0.5)(step, jnp.float32)
-
-
-def naive_inverse_time_decay(step: jax.Array) -> jax.Array:
-    return 0.1 / (1 + 0.5 * step)
-
-
-def inverse_time_staircase(step: jax.Array) -> jax.Array:
-    return schedules.inverse_time_decay(0.1, decay_steps=4, decay_rate=0.5, staircase=True)(step, jnp.float32)
-
-
-def naive_inverse_time_staircase(step: jax.Array) -> jax.Array:
-    return 0.1 / (1 + 0.5 * step / 4)
-
-
-def polynomial_cycle(step: jax.Array) -> jax.Array:
-    return schedules.polynomial_decay(0.1, 4, end=0.01, power=2.0, cycle=True)(step, jnp.float32)
-
-
-def naive_polynomial_cycle(step: jax.Array) -> Any:
-    return optax.polynomial_schedule(0.1, 0.01, 2.0, 4)(step)
-
-
-def polynomial_end(step: jax.Array) -> Any:
-    return optax.linear_schedule(0.1, 1e-4, 8)(step)
-
-
-def naive_polynomial_end(step: jax.Array) -> Any:
-    return optax.linear_schedule(0.1, 0.0, 8)(step)
-
-
-def natural_exp_decay(step: jax.Array) -> jax.Array:
-    return 0.1 * jnp.exp(-0.5 * step / 4)
-
-
-def naive_natural_exp_decay(step: jax.Array) -> Any:
-    return optax.exponential_decay(0.1, 4, 0.5)(step)
 
 
 def rate_after_step(weights: jax.Array, gradients: jax.Array) -> Any:
@@ -128,23 +48,3 @@ def naive_rate_after_step(weights: jax.Array, gradients: jax.Array) -> jax.Array
         _, state = optimizer.update(gradient, state, weights)
         rates.append(state.hyperparams["learning_rate"])
     return jnp.stack(rates)
-
-
-def cosine_decay(step: jax.Array) -> Any:
-    return optax.cosine_decay_schedule(0.1, 8)(step)
-
-
-def cosine_decay_alpha(step: jax.Array) -> Any:
-    return optax.cosine_decay_schedule(0.1, 8, alpha=0.1)(step)
-
-
-def exponential_decay(step: jax.Array) -> Any:
-    return optax.exponential_decay(0.1, transition_steps=4, decay_rate=0.5)(step)
-
-
-def exponential_staircase(step: jax.Array) -> Any:
-    return optax.exponential_decay(0.1, transition_steps=4, decay_rate=0.5, staircase=True)(step)
-
-
-def polynomial_decay(step: jax.Array) -> Any:
-    return optax.polynomial_schedule(0.1, 0.01, 2.0, 8)(step)

@@ -52,23 +52,3 @@ def segment_max_unfilled(x: jax.Array, segments: jax.Array) -> jax.Array:
 
 def naive_segment_max_unfilled(x: jax.Array, segments: jax.Array) -> jax.Array:
     return jnp.zeros((COUNT, 4), x.dtype).at[segments].max(x)
-
-
-def confusion_matrix(labels: jax.Array, predictions: jax.Array) -> jax.Array:
-    return jnp.zeros((4, 4), jnp.int32).at[labels, predictions].add(1)
-
-
-def naive_confusion_matrix(labels: jax.Array, predictions: jax.Array) -> jax.Array:
-    return jnp.zeros((4, 4), jnp.int32).at[predictions, labels].add(1)
-
-
-def segment_sum(x: jax.Array, segments: jax.Array) -> jax.Array:
-    return jax.ops.segment_sum(x, segments, COUNT)
-
-
-def segment_prod(x: jax.Array, segments: jax.Array) -> jax.Array:
-    return jax.ops.segment_prod(x, segments, COUNT)
-
-
-def segment_max_of_integers(x: jax.Array, segments: jax.Array) -> jax.Array:
-    return jax.ops.segment_max(x, segments, COUNT)

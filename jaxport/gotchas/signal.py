@@ -10,22 +10,6 @@ def _power(spectrum: jax.Array) -> jax.Array:
     return spectrum.real**2 + spectrum.imag**2
 
 
-def stft(x: jax.Array) -> jax.Array:
-    return _power(signal.stft(x, 8, 4))
-
-
-def naive_stft(x: jax.Array) -> jax.Array:
-    return _power(jax.scipy.signal.stft(x, nperseg=8, noverlap=4)[2])
-
-
-def stft_fft_length(x: jax.Array) -> jax.Array:
-    return _power(signal.stft(x, 6, 4))
-
-
-def naive_stft_fft_length(x: jax.Array) -> jax.Array:
-    return _power(jnp.fft.rfft(signal.frame(x, 6, 4) * signal.hann_window(6, x.dtype)))
-
-
 def inverse_stft(x: jax.Array) -> jax.Array:
     return signal.inverse_stft(signal.stft(x, 8, 4), 8, 4)
 
@@ -33,38 +17,6 @@ def inverse_stft(x: jax.Array) -> jax.Array:
 def naive_inverse_stft(x: jax.Array) -> jax.Array:
     spectrum = jax.scipy.signal.stft(x, nperseg=8, noverlap=4)[2]
     return jax.scipy.signal.istft(spectrum, nperseg=8, noverlap=4)[1]
-
-
-def hann_window(x: jax.Array) -> jax.Array:
-    return x * signal.hann_window(8, x.dtype)
-
-
-def naive_hann_window(x: jax.Array) -> jax.Array:
-    return x * jnp.hanning(8)
-
-
-def hamming_window(x: jax.Array) -> jax.Array:
-    return x * jnp.hamming(9)[:-1]
-
-
-def naive_hamming_window(x: jax.Array) -> jax.Array:
-    return x * jnp.hamming(8)
-
-
-def idct(x: jax.Array) -> jax.Array:
-    return jax.scipy.fft.idct(x) * (2 * x.shape[-1])
-
-
-def naive_idct(x: jax.Array) -> jax.Array:
-    return jax.scipy.fft.idct(x)
-
-
-def mfcc(x: jax.Array) -> jax.Array:
-    return signal.mfccs_from_log_mel_spectrograms(x)
-
-
-def naive_mfcc(x: jax.Array) -> jax.Array:
-    return jax.scipy.fft.dct(x, norm="ortho")
 
 
 def mel_weights(x: jax.Array) -> jax.Array:
@@ -79,35 +31,3 @@ def naive_mel_weights(x: jax.Array) -> jax.Array:
     rising = (bins - left) / jnp.maximum(center - left, 1)
     falling = (right - bins) / jnp.maximum(right - center, 1)
     return x @ jnp.maximum(0, jnp.minimum(rising, falling))
-
-
-def fft3d(x: jax.Array) -> jax.Array:
-    return jnp.fft.fftn(x, axes=(-3, -2, -1)).real
-
-
-def naive_fft3d(x: jax.Array) -> jax.Array:
-    return jnp.fft.fftn(x).real
-
-
-def rfft(x: jax.Array) -> jax.Array:
-    return jnp.fft.rfft(x, 40).real
-
-
-def frames(x: jax.Array) -> jax.Array:
-    return jnp.stack([x[:, start : start + 8] for start in range(0, 32 - 8 + 1, 5)], axis=1)
-
-
-def dct(x: jax.Array) -> jax.Array:
-    return jax.scipy.fft.dct(x)
-
-
-def dct_ortho(x: jax.Array) -> jax.Array:
-    return jax.scipy.fft.dct(x, norm="ortho")
-
-
-def fftshift(x: jax.Array) -> jax.Array:
-    return jnp.fft.fftshift(x)
-
-
-def overlap_and_add(x: jax.Array) -> jax.Array:
-    return signal.overlap_and_add(x, 5)

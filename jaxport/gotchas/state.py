@@ -39,22 +39,6 @@ def naive_variable_in_function(x: jax.Array) -> jax.Array:
     return first + double()
 
 
-def python_counter(x: jax.Array) -> jax.Array:
-    return x + x + x
-
-
-def naive_python_counter(x: jax.Array) -> jax.Array:
-    return 1 * x + 2 * x + 3 * x
-
-
-def assign_cuts_gradient(x: jax.Array) -> jax.Array:
-    return jax.lax.stop_gradient(jnp.tanh(x)) * x
-
-
-def naive_assign_cuts_gradient(x: jax.Array) -> jax.Array:
-    return jnp.tanh(x) * x
-
-
 def _batch_norm(mean: jax.Array, variance: jax.Array) -> nnx.BatchNorm:
     layer = nnx.BatchNorm(8, epsilon=1e-3, use_bias=False, use_scale=False, use_fast_variance=False, rngs=nnx.Rngs(0))
     layer.mean, layer.var = nnx.BatchStat(mean), nnx.BatchStat(variance)
@@ -94,22 +78,6 @@ def naive_batch_norm_called_twice(
     _linen(x, statistics, inference=False)
     _, updates = _linen(y, statistics, inference=False)
     return {"mean": updates["batch_stats"]["mean"], "variance": updates["batch_stats"]["var"]}
-
-
-def batch_norm_default_mode(x: jax.Array, mean: jax.Array, variance: jax.Array) -> jax.Array:
-    return _batch_norm(mean, variance)(x, use_running_average=True)
-
-
-def naive_batch_norm_default_mode(x: jax.Array, mean: jax.Array, variance: jax.Array) -> jax.Array:
-    return _batch_norm(mean, variance)(x)
-
-
-def dropout_default_mode(x: jax.Array) -> jax.Array:
-    return nnx.Dropout(0.5, deterministic=True, rngs=nnx.Rngs(0))(x)
-
-
-def naive_dropout_default_mode(x: jax.Array) -> jax.Array:
-    return nnx.Dropout(0.5, rngs=nnx.Rngs(0))(x)
 
 
 def spectral_norm_inference(x: jax.Array, kernel: jax.Array, vector: jax.Array) -> jax.Array:
@@ -266,10 +234,6 @@ def variable_read_before(x: jax.Array) -> jax.Array:
     before = 3 * variable
     variable = variable + 2 * variable
     return before - variable * variable
-
-
-def assign_in_cond(x: jax.Array) -> jax.Array:
-    return jax.lax.cond(jnp.sum(x) > 0, lambda x: x + x, jnp.zeros_like, jax.lax.stop_gradient(x))
 
 
 def metric_reset(x: jax.Array, y: jax.Array) -> jax.Array:

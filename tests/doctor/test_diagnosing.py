@@ -6,12 +6,12 @@ import json
 
 import pytest
 
-from compare.doctor import diagnosing, training_judged
+from compare.doctor import diagnosing
 from compare.doctor.known_operations import Known, lookup
 from compare.plain_json import to_json
 from compare.record.diagnosis_part import ATTENTION, BLOCKER, NOTE, Diagnosis
-from compare.report import doctor_page, doctor_words
-from compare.report.doctor_console import print_diagnosis
+from compare.report import doctor_page, doctor_words, page_html
+from compare.report.page_console import print_page
 from compare.report.terminal import console
 from workloads._inspection import Effect, Inspection, Layer, Operation, Training, Value
 
@@ -139,13 +139,13 @@ def test_lines_that_run_while_tracing_are_named() -> None:
 
 @pytest.mark.parametrize(("epsilon", "stated"), [(1e-7, True), (1e-8, False)])
 def test_the_epsilon_of_an_optimizer(epsilon: float, stated: bool) -> None:
-    found = training_judged.findings(Training("Adam", {"epsilon": epsilon}))
+    found = diagnosing.training_findings(Training("Adam", {"epsilon": epsilon}))
     assert ("optimizers/adam_default_epsilon" in {each.gotcha for each in found}) is stated
 
 
 @pytest.mark.parametrize("name", ["mse", "mean_squared_error", "MeanSquaredError"])
 def test_a_loss_is_known_by_any_of_its_names(name: str) -> None:
-    found = training_judged.findings(Training(losses=(name,)))
+    found = diagnosing.training_findings(Training(losses=(name,)))
     assert "losses/mean_squared_error_not_halved" in {each.gotcha for each in found}
 
 
@@ -164,11 +164,11 @@ def test_blockers_come_first_on_the_console_and_on_the_page() -> None:
     )
     told = console(width=100)
     with told.capture() as captured:
-        print_diagnosis(found, told)
+        print_page(doctor_page.console_page(found), told)
     lines = captured.get().splitlines()
-    assert lines[0] == "1 blocker; 2 findings that want a decision"
-    assert lines[3].startswith("blocker  MyOp")
-    page = doctor_page.render(found)
+    assert lines[0].startswith("1 blocker; 2 findings that want a decision. it: a function, ")
+    assert lines[2:4] == ["Blockers", "MyOp [custom]:"]
+    page = page_html.render(doctor_page.page(found))
     assert page.index("MyOp") < page.index("RandomUniform")
     assert "<b>bold" not in page and "&lt;b&gt;bold" in page and "<i>" not in page
 

@@ -18,8 +18,8 @@ from compare.porting.functions import function_ports
 from compare.porting.port_source import Original, Sizes
 from compare.porting.writing_ports import TRAINING, predict_port, texts
 from compare.record.diagnosis_part import Diagnosis
-from compare.report import doctor_page, terminal
-from compare.report.doctor_console import print_prediction
+from compare.report import doctor_page, page_html, terminal
+from compare.report.page_console import print_page
 from compare.sides.model_worker import ModelWorker
 from tf_reference import _function_graph, _inspecting, _keras_compiled
 from tf_reference._keras_weights import Given
@@ -85,30 +85,32 @@ def test_layers_in_a_layer_of_which_the_call_alone_is_left_are_written(tmp_path:
 def shown(kind: str, scratch: Path, capsys: pytest.CaptureFixture[str]) -> tuple[list[str], str]:
     """What doctor prints of a port, and what its page shows of it."""
     diagnosis, _ = diagnosed(kind, scratch)
-    print_prediction(diagnosis, terminal.console())
-    page = html.unescape(doctor_page.render(diagnosis))
-    return capsys.readouterr().out.splitlines(), page[page.index('<section class="workload" id="port"') :]
+    print_page(doctor_page.console_page(diagnosis), terminal.console())
+    page = html.unescape(page_html.render(doctor_page.page(diagnosis)))
+    printed = capsys.readouterr().out
+    return printed[printed.index("The port: ") :].splitlines(), page[page.index(">The port</h2>") :]
 
 
 def test_console_and_page_list_the_places_and_end_with_the_command(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lines, page = shown("holding", tmp_path, capsys)
-    assert lines[0] == "`jaxport init` writes all but 2 places:" and lines[-1] == "it"
+    assert lines[0] == "The port: `jaxport init` writes all but 2 places:" and lines[-2:] == ["it", ""]
     assert "models_by_kind.py:" in lines[1] and "RandomStandardNormal" in lines[1], "its line and its reason"
-    assert [f"<li>{line.strip()}</li>" in page for line in lines[1:-1]] == [True, True]
-    assert page.index("<pre>it</pre>") > page.index("<li>")
+    assert [f"<p>{line}</p>" in page for line in lines[1:-2]] == [True, True]
+    assert page.index('<p class="strong">it</p>') > page.index(f"<p>{lines[1]}</p>")
     lines, page = shown("whole", tmp_path, capsys)
-    assert lines == ["`jaxport init` writes all of it.", "it"] and "<p>`jaxport init` writes all of it.</p>" in page
+    assert lines == ["The port: `jaxport init` writes all of it.", "it", ""]
+    assert "`jaxport init` writes all of it.</p>" in page
 
 
 def test_of_a_model_that_init_does_not_read_the_reason_is_said_and_no_command(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     diagnosis = diagnosing.diagnose("it", Inspection("keras model"), no_port="never called", command="jaxport init it")
-    print_prediction(diagnosis, terminal.console())
-    assert capsys.readouterr().out == "`jaxport init` does not write it: never called\n"
-    assert "jaxport init it" not in doctor_page.render(diagnosis)
+    print_page(doctor_page.console_page(diagnosis), terminal.console())
+    assert capsys.readouterr().out.endswith("The port: `jaxport init` does not write it: never called\n\n")
+    assert "jaxport init it" not in page_html.render(doctor_page.page(diagnosis))
 
 
 def test_the_command_has_all_that_doctor_was_given() -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ast
+import builtins
+import inspect
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -12,7 +15,7 @@ from compare.gotchas import expressions
 from workloads._spec import ArraySpec
 from workloads.gotchas import _catalogue
 from workloads.gotchas._catalogue import Entry
-from workloads.gotchas._gotcha import NAIVE, Gotcha
+from workloads.gotchas._gotcha import JAX, NAIVE, TENSORFLOW, Gotcha
 
 ENTRIES = _catalogue.entries()
 THEMES = _catalogue.themes()
@@ -53,16 +56,15 @@ def test_an_entry_says_why_and_what_it_concerns(entry: Entry) -> None:
 @by_id
 def test_only_an_entry_that_differs_has_a_naive_port_and_that_is_another_one(entry: Entry) -> None:
     code = expressions.code_of(entry)
-    assert entry.gotcha.is_control == (
-        f"{NAIVE}{entry.gotcha.name}" not in expressions.functions("jaxport", entry.theme)
-    )
+    names = expressions.functions("jaxport", entry.theme) | entry.gotcha.functions("jaxport")
+    assert entry.gotcha.is_control == (f"{NAIVE}{entry.gotcha.name}" not in names)
     assert code.naive.partition("\n")[2] != code.jax.partition("\n")[2]
 
 
 @by_id
 def test_what_is_shown_of_an_entry_defines_all_of_its_files_own_names_that_it_reads(entry: Entry) -> None:
     code = expressions.code_of(entry)
-    texts = {expressions.TENSORFLOW: [code.tensorflow], expressions.JAX: [code.naive, code.jax]}
+    texts = {TENSORFLOW: [code.tensorflow], JAX: [code.naive, code.jax]}
     for side, shown in texts.items():
         tree = ast.parse("\n".join([*shown, expressions.shared_source(side, [entry])]))
         read = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
@@ -73,28 +75,62 @@ def test_what_is_shown_of_an_entry_defines_all_of_its_files_own_names_that_it_re
 
 
 def imported(side: str, theme: str) -> set[str]:
-    tree = ast.parse((ROOT / side / "gotchas" / f"{theme}.py").read_text())
+    path = ROOT / side / "gotchas" / f"{theme}.py"
+    tree = ast.parse(path.read_text() if path.exists() else "")
     return {
-        alias.asname or alias.name for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names
+        alias.asname or alias.name
+        for node in tree.body
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
     }
+
+
+def defined(side: str, theme: str) -> set[str]:
+    return {name for one in expressions._definitions(side, theme) for name in one.names}
+
+
+@pytest.mark.parametrize("side", [TENSORFLOW, JAX])
+def test_an_expression_reads_its_inputs_and_what_its_side_has(side: str) -> None:
+    for entry in ENTRIES:
+        known = imported(side, "_expressions") | defined(side, entry.theme) | set(dir(builtins))
+        for text in entry.gotcha.functions(side).values():
+            names = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)]
+            bound = {node.arg for node in ast.walk(ast.parse(text)) if isinstance(node, ast.arg)}
+            bound |= {node.id for node in names if isinstance(node.ctx, ast.Store)}
+            assert {node.id for node in names} - bound <= known, entry.id
+
+
+def test_the_function_of_an_expression_is_built_and_its_lines_can_be_read() -> None:
+    double = _catalogue.build_function(TENSORFLOW, "gelu", {"tf": SimpleNamespace(nn=SimpleNamespace(gelu=abs))})
+    assert double(-3) == 3
+    assert inspect.getsource(double) == "def gelu(x):\n    return tf.nn.gelu(x)"
+    with pytest.raises(AttributeError, match="found none"):
+        _catalogue.build_function(TENSORFLOW, "naive_gelu", {})
+
+
+@pytest.mark.parametrize("texts", [{"jax": "x"}, {"naive": "x"}])
+def test_an_entry_has_both_ports_as_expressions_or_none(texts: dict[str, str]) -> None:
+    with pytest.raises(ValueError, match="expected both ports of gelu as expressions"):
+        Gotcha("gelu", "Why.", ("tf.abs",), {"x": ArraySpec((1,))}, "semantics", **texts)
 
 
 @pytest.mark.parametrize("theme", THEMES)
 def test_a_theme_has_no_function_without_an_entry(theme: str) -> None:
-    names = {entry.gotcha.name for entry in ENTRIES if entry.theme == theme}
-    assert public(expressions.functions("tf_reference", theme)) == names
+    gotchas = [entry.gotcha for entry in ENTRIES if entry.theme == theme]
+    originals = {gotcha.name for gotcha in gotchas if not gotcha.tf}
+    assert public(expressions.functions("tf_reference", theme)) == originals
     ported = public(expressions.functions("jaxport", theme))
-    assert {name.removeprefix(NAIVE) for name in ported} == names
+    assert {name.removeprefix(NAIVE) for name in ported} == {gotcha.name for gotcha in gotchas if not gotcha.jax}
 
 
 def public(functions: dict[str, str]) -> set[str]:
     return {name for name in functions if not name.startswith("_")}
 
 
-def test_the_three_folders_have_the_same_themes() -> None:
+def test_a_side_has_a_file_for_each_theme_that_has_functions() -> None:
     for side in ("tf_reference", "jaxport"):
         files = (ROOT / side / "gotchas").glob("[!_]*.py")
-        assert sorted(path.stem for path in files) == THEMES
+        assert {path.stem for path in files} <= set(THEMES)
 
 
 @pytest.mark.parametrize("name", ["Gelu", "naive_gelu", "gelu-tanh", "1d", ""])

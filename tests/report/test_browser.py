@@ -12,8 +12,9 @@ from places import DATA
 from playwright.sync_api import Browser
 
 from compare.record.results_file import load_plain
+from compare.report import page_html
+from compare.report import trend as drawn_trend
 from compare.report.html import write_report
-from compare.report.trend import write_trend
 
 pytestmark = pytest.mark.process
 
@@ -35,7 +36,7 @@ def pages(report: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, P
     return {
         "small": report,
         "full": write_report(decoded(record), folder),
-        "history": write_trend(history, folder / "trend.html"),
+        "history": page_html.write_page(drawn_trend.page(history), folder / "trend.html"),
     }
 
 

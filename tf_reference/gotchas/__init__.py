@@ -1,1 +1,1 @@
-"""TensorFlow's half of every gotcha: one function an entry of workloads/gotchas, under its name."""
+"""TensorFlow's half of gotchas: under the name of an entry of workloads/gotchas, a function."""

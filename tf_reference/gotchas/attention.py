@@ -59,22 +59,6 @@ def grouped_query_heads(query: tf.Tensor, value: tf.Tensor, *weights: tf.Tensor)
     return _call(GROUPED, weights, query, value)
 
 
-def attention_scale(query: tf.Tensor, value: tf.Tensor, key: tf.Tensor) -> Any:
-    return ATTENTION([query, value, key])
-
-
-def attention_argument_order(query: tf.Tensor, value: tf.Tensor, key: tf.Tensor) -> Any:
-    return ATTENTION([query, value, key])
-
-
-def attention_masked_row(query: tf.Tensor, value: tf.Tensor, value_mask: tf.Tensor) -> Any:
-    return ATTENTION([query, value], mask=[None, value_mask & (tf.range(2)[:, None] > 0)])
-
-
-def additive_attention_scale(query: tf.Tensor, value: tf.Tensor, key: tf.Tensor, scale: tf.Tensor) -> Any:
-    return ADDITIVE.stateless_call([scale], [], [query, value, key])[0]
-
-
 def mha(query: tf.Tensor, value: tf.Tensor, key: tf.Tensor, *weights: tf.Tensor) -> Any:
     return _call(MHA, weights, query, value, key)
 

@@ -3,29 +3,9 @@
 import tensorflow as tf
 
 
-def scan_starts_with_first(x: tf.Tensor) -> tf.Tensor:
-    return tf.scan(lambda product, row: product * row, x)
-
-
-def scan_reverse_order(x: tf.Tensor) -> tf.Tensor:
-    return tf.scan(lambda total, row: 0.5 * total + row, x, tf.zeros([4], x.dtype), reverse=True)
-
-
-def foldl_starts_with_first(x: tf.Tensor) -> tf.Tensor:
-    return tf.foldl(lambda product, row: product * row, x)
-
-
-def foldr_goes_backwards(x: tf.Tensor) -> tf.Tensor:
-    return tf.foldr(lambda total, row: 0.5 * total + row, x, tf.zeros([4], x.dtype))
-
-
 def while_loop_maximum(x: tf.Tensor) -> tf.Tensor:
     (result,) = tf.while_loop(lambda x: tf.reduce_sum(x) < 1e4, lambda x: (2 * x,), (x,), maximum_iterations=5)
     return result
-
-
-def switch_case_beyond(x: tf.Tensor, index: tf.Tensor) -> tf.Tensor:
-    return tf.switch_case(index, [lambda: x, lambda: 2 * x, lambda: 3 * x])
 
 
 def case_first_true(x: tf.Tensor) -> tf.Tensor:
@@ -38,22 +18,6 @@ def double_where(x: tf.Tensor) -> tf.Tensor:
         return tf.cond(value > 0, lambda: tf.sqrt(value), lambda: tf.zeros_like(value))
 
     return tf.reshape(tf.map_fn(root, tf.reshape(x, [-1])), x.shape)
-
-
-def map_fn(x: tf.Tensor) -> tf.Tensor:
-    return tf.map_fn(lambda row: tf.reduce_sum(row * row), x)
-
-
-def vectorized_map(x: tf.Tensor) -> tf.Tensor:
-    return tf.vectorized_map(lambda row: tf.tensordot(row, row, 1), x)
-
-
-def cond(x: tf.Tensor) -> tf.Tensor:
-    return tf.cond(tf.reduce_sum(x) > 0, lambda: x, lambda: 2 * x)
-
-
-def scan_with_initializer(x: tf.Tensor) -> tf.Tensor:
-    return tf.scan(lambda total, row: total + row, x, tf.zeros([4], x.dtype))
 
 
 def fixed_loop(x: tf.Tensor) -> tf.Tensor:

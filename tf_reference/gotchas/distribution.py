@@ -67,10 +67,6 @@ def regularization_once(x: tf.Tensor, y: tf.Tensor, weights: tf.Tensor) -> tf.Te
     return tf.add_n(_over(replica, x, y))
 
 
-def clipnorm_of_replica(x: tf.Tensor, y: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
-    return tf.add_n(_over(lambda x, y: tf.clip_by_norm(_gradient(x, y, weights, BATCH), 0.5), x, y))
-
-
 def batch_norm_of_replica(x: tf.Tensor) -> tf.Tensor:
     state = [tf.zeros(6, x.dtype), tf.ones(6, x.dtype)]
     return tf.concat(_over(lambda x: BATCH_NORM.stateless_call([], state, x, training=True)[0], x), 0)
@@ -96,19 +92,3 @@ def metric_of_replicas(x: tf.Tensor, weights: tf.Tensor) -> Any:
     MEAN.reset_state()
     _over(MEAN.update_state, x, weights)
     return tf.stop_gradient(MEAN.result())
-
-
-def average_loss_of_equal_replicas(x: tf.Tensor) -> tf.Tensor:
-    return tf.add_n(_over(lambda x: tf.nn.compute_average_loss(x * x, global_batch_size=BATCH), x))
-
-
-def gradients_of_global_mean(x: tf.Tensor, y: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
-    return weights - 0.1 * tf.add_n(_over(lambda x, y: _gradient(x, y, weights, BATCH), x, y))
-
-
-def batch_norm_synchronized(x: tf.Tensor) -> Any:
-    return SYNCHRONIZED.stateless_call([], [tf.zeros(6, x.dtype), tf.ones(6, x.dtype)], x, training=True)[0]
-
-
-def gathered_replicas(x: tf.Tensor) -> tf.Tensor:
-    return tf.concat(_over(tf.nn.softmax, x), 0)

@@ -29,31 +29,3 @@ def embedding_beyond(table: tf.Tensor, ids: tf.Tensor) -> Any:
 @tf.function(jit_compile=True)
 def embedding_lookup_negative(table: tf.Tensor, ids: tf.Tensor) -> Any:
     return tf.stop_gradient(tf.nn.embedding_lookup(table, ids))
-
-
-def embedding_negative(table: tf.Tensor, ids: tf.Tensor) -> Any:
-    return _looked_up(table, ids)
-
-
-def multi_hot(ids: tf.Tensor) -> Any:
-    return tf.cast(MULTI_HOT(ids), tf.int32)
-
-
-def embedding_float_ids(table: tf.Tensor, ids: tf.Tensor) -> Any:
-    return _looked_up(table, ids)
-
-
-def embedding_lookup(table: tf.Tensor, ids: tf.Tensor) -> Any:
-    return _looked_up(table, ids)
-
-
-def embedding_tied(table: tf.Tensor, x: tf.Tensor) -> tf.Tensor:
-    return tf.matmul(x, table, transpose_b=True)
-
-
-def embedding_by_one_hot(table: tf.Tensor, ids: tf.Tensor) -> Any:
-    return _looked_up(table, ids)
-
-
-def count_encoding(ids: tf.Tensor) -> Any:
-    return tf.cast(COUNT(ids), tf.int32)

@@ -33,54 +33,6 @@ def svd_full_matrices(x: tf.Tensor) -> tf.Tensor:
     return tf.matmul(u, u, transpose_b=True)
 
 
-def matrix_norm(x: tf.Tensor) -> tf.Tensor:
-    return tf.norm(x, ord=2)
-
-
-def triangular_solve(x: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
-    return tf.linalg.triangular_solve(_triangular(x), b)
-
-
-def triangular_solve_adjoint(x: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
-    return tf.linalg.triangular_solve(_triangular(x), b, adjoint=True)
-
-
-def cholesky_solve(x: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
-    return tf.linalg.cholesky_solve(tf.linalg.cholesky(_definite(x)), b)
-
-
-def diag_part(x: tf.Tensor) -> tf.Tensor:
-    return tf.linalg.diag_part(x)
-
-
-def trace(x: tf.Tensor) -> tf.Tensor:
-    return tf.linalg.trace(x)
-
-
-def matrix_transpose(x: tf.Tensor) -> tf.Tensor:
-    return tf.linalg.matrix_transpose(x[:, :2])
-
-
-def batch_matmul(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
-    return tf.matmul(x, y)
-
-
-def matvec(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
-    return tf.linalg.matvec(x, y)
-
-
-def band_part(x: tf.Tensor) -> tf.Tensor:
-    return tf.linalg.band_part(x, 1, 0)
-
-
-def lstsq_regularized(x: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
-    return tf.linalg.lstsq(x, b, l2_regularizer=0.5)
-
-
-def cholesky(x: tf.Tensor) -> tf.Tensor:
-    return tf.linalg.cholesky(_definite(x))
-
-
 def eigh(x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     matrix = _spread(x)
     values, vectors = tf.linalg.eigh(matrix + tf.transpose(matrix))
@@ -91,23 +43,3 @@ def qr(x: tf.Tensor) -> tf.Tensor:
     q, r = tf.linalg.qr(_tall(x))
     signs = tf.sign(tf.linalg.diag_part(r))
     return tf.concat([q * signs, r * signs[:, None]], 0)
-
-
-def inverse(x: tf.Tensor) -> tf.Tensor:
-    return tf.linalg.inv(_triangular(x))
-
-
-def tensordot(x: tf.Tensor, y: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    return tf.tensordot(x, y, 1), tf.tensordot(x, y, [[0, 1], [1, 0]])
-
-
-def einsum(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
-    return tf.einsum("bij,bjk->ik", x, y)
-
-
-def cross(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
-    return tf.linalg.cross(x, y)
-
-
-def matrix_diag(x: tf.Tensor) -> tf.Tensor:
-    return tf.linalg.diag(x)

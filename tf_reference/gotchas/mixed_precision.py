@@ -28,34 +28,6 @@ def _call_layer(layer: Any, x: tf.Tensor, kernel: tf.Tensor, bias: tf.Tensor) ->
     return layer(x)
 
 
-def mixed_dense(x: tf.Tensor, kernel: tf.Tensor, bias: tf.Tensor) -> Any:
-    return _call_layer(DENSE, x, kernel, bias)
-
-
-def mixed_embedding(indices: tf.Tensor, table: tf.Tensor) -> Any:
-    return EMBEDDING.stateless_call([table], [], indices)[0]
-
-
-def mixed_layer_norm(x: tf.Tensor, gamma: tf.Tensor, beta: tf.Tensor) -> Any:
-    return LAYER_NORM.stateless_call([gamma, beta], [], x)[0]
-
-
-def mixed_batch_norm(x: tf.Tensor, gamma: tf.Tensor, beta: tf.Tensor, mean: tf.Tensor, variance: tf.Tensor) -> Any:
-    return BATCH_NORM.stateless_call([gamma, beta], [mean, variance], x, training=False)[0]
-
-
-def loss_of_narrow_predictions(y_true: tf.Tensor, y_pred: tf.Tensor) -> Any:
-    return keras.losses.CategoricalCrossentropy(from_logits=True)(tf.nn.softmax(y_true), y_pred)
-
-
-def softmax_head_in_float32(x: tf.Tensor) -> Any:
-    return keras.layers.Activation("softmax", dtype="float32")(x)
-
-
-def softmax_mask_in_float16(x: tf.Tensor, mask: tf.Tensor) -> Any:
-    return keras.layers.Softmax(dtype="float16")(x, mask=mask)
-
-
 def loss_scale_overflow(gradients: tf.Tensor, start: tf.Tensor) -> Any:
     WEIGHT.assign(start)
     for variable, value in BEFORE:
@@ -65,23 +37,3 @@ def loss_scale_overflow(gradients: tf.Tensor, start: tf.Tensor) -> Any:
         gradient = gradients[step] * (float("inf") if step == 1 else OPTIMIZER.dynamic_scale)
         OPTIMIZER.apply([gradient], [WEIGHT])
     return tf.convert_to_tensor(WEIGHT.value)
-
-
-def mixed_dense_in_float16(x: tf.Tensor, kernel: tf.Tensor, bias: tf.Tensor) -> Any:
-    return _call_layer(DENSE_IN_HALF, x, kernel, bias)
-
-
-def matmul_of_bfloat16(x: tf.Tensor, y: tf.Tensor) -> Any:
-    return tf.matmul(x, y)
-
-
-def mean_of_bfloat16(x: tf.Tensor) -> Any:
-    return tf.reduce_mean(x, axis=-1)
-
-
-def cast_to_bfloat16(x: tf.Tensor) -> Any:
-    return tf.cast(x, tf.bfloat16)
-
-
-def keras_promotes_narrow(x: tf.Tensor, y: tf.Tensor) -> Any:
-    return keras.ops.add(x, y)

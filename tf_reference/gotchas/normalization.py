@@ -32,44 +32,6 @@ def _and_moved(outputs: Any) -> tuple[tf.Tensor, ...]:
     return result, tf.stop_gradient(mean), tf.stop_gradient(variance)
 
 
-def layer_norm_epsilon(x: tf.Tensor, gamma: tf.Tensor, beta: tf.Tensor) -> tf.Tensor:
-    return LAYER_NORM.stateless_call([gamma, beta], [], x)[0]
-
-
-def layer_norm_fast_variance(x: tf.Tensor, gamma: tf.Tensor, beta: tf.Tensor) -> tf.Tensor:
-    return LAYER_NORM.stateless_call([gamma, beta], [], x)[0]
-
-
-def layer_norm_rms_scaling(x: tf.Tensor, gamma: tf.Tensor) -> Any:
-    return keras.ops.layer_normalization(x, gamma, epsilon=1e-3, rms_scaling=True)
-
-
-def batch_norm_epsilon(
-    x: tf.Tensor, gamma: tf.Tensor, beta: tf.Tensor, mean: tf.Tensor, variance: tf.Tensor
-) -> tf.Tensor:
-    return BATCH_NORM.stateless_call([gamma, beta], [mean, variance], x, training=False)[0]
-
-
-def batch_norm_fast_variance(x: tf.Tensor, gamma: tf.Tensor, beta: tf.Tensor) -> tf.Tensor:
-    return BATCH_NORM.stateless_call([gamma, beta], [tf.zeros(8), tf.ones(8)], x, training=True)[0]
-
-
-def batch_norm_momentum(
-    x: tf.Tensor, gamma: tf.Tensor, beta: tf.Tensor, mean: tf.Tensor, variance: tf.Tensor
-) -> tuple[tf.Tensor, ...]:
-    return _and_moved(BATCH_NORM.stateless_call([gamma, beta], [mean, variance], x, training=True))
-
-
-def batch_norm_frozen(
-    x: tf.Tensor, gamma: tf.Tensor, beta: tf.Tensor, mean: tf.Tensor, variance: tf.Tensor
-) -> tf.Tensor:
-    return FROZEN.stateless_call([], [gamma, beta, mean, variance], x, training=True)[0]
-
-
-def batch_norm_mask(x: tf.Tensor, gamma: tf.Tensor, beta: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
-    return MASKED.stateless_call([gamma, beta], [tf.zeros(8), tf.ones(8)], x, training=True, mask=mask)[0]
-
-
 def fused_batch_norm_variance(
     x: tf.Tensor, gamma: tf.Tensor, beta: tf.Tensor, mean: tf.Tensor, variance: tf.Tensor
 ) -> tuple[tf.Tensor, ...]:
@@ -79,34 +41,14 @@ def fused_batch_norm_variance(
     return result, tf.stop_gradient(moved_mean), tf.stop_gradient(moved_variance)
 
 
-def group_norm_epsilon(x: tf.Tensor, gamma: tf.Tensor, beta: tf.Tensor) -> tf.Tensor:
-    return GROUP_NORM.stateless_call([gamma, beta], [], x)[0]
-
-
-def instance_norm_epsilon(x: tf.Tensor, gamma: tf.Tensor, beta: tf.Tensor) -> tf.Tensor:
-    return INSTANCE_NORM.stateless_call([gamma, beta], [], x)[0]
-
-
-def l2_normalize_zero(x: tf.Tensor) -> tf.Tensor:
-    return tf.nn.l2_normalize(x, axis=-1)
-
-
 @tf.function(jit_compile=True)
 def unit_normalization_zero(x: tf.Tensor) -> tf.Tensor:
     return keras.layers.UnitNormalization()(x)
 
 
-def local_response_normalization(x: tf.Tensor) -> tf.Tensor:
-    return tf.nn.local_response_normalization(x)
-
-
 @tf.function(jit_compile=True)
 def per_image_standardization(x: tf.Tensor) -> tf.Tensor:
     return tf.image.per_image_standardization(x)
-
-
-def normalization_layer_constant_feature(x: tf.Tensor) -> tf.Tensor:
-    return STANDARDIZE(x)
 
 
 def unit_norm_constraint(x: tf.Tensor) -> Any:
@@ -117,24 +59,6 @@ def unit_norm_constraint(x: tf.Tensor) -> Any:
 def max_norm_constraint(x: tf.Tensor) -> Any:
     x = tf.stop_gradient(x)
     return keras.constraints.MaxNorm(2.0)(x)
-
-
-def deviation_by_squares(x: tf.Tensor) -> tf.Tensor:
-    return tf.math.reduce_std(x, axis=-1)
-
-
-def rms_norm(x: tf.Tensor, gamma: tf.Tensor) -> tf.Tensor:
-    return RMS_NORM.stateless_call([gamma], [], x)[0]
-
-
-def layer_norm_of_two_axes(x: tf.Tensor, gamma: tf.Tensor, beta: tf.Tensor) -> tf.Tensor:
-    return LAYER_NORM_OF_TWO.stateless_call([gamma, beta], [], x)[0]
-
-
-def batch_norm_training(
-    x: tf.Tensor, gamma: tf.Tensor, beta: tf.Tensor, mean: tf.Tensor, variance: tf.Tensor
-) -> tuple[tf.Tensor, ...]:
-    return _and_moved(BATCH_NORM.stateless_call([gamma, beta], [mean, variance], x, training=True))
 
 
 def moments_biased(x: tf.Tensor) -> tuple[tf.Tensor, ...]:

@@ -16,58 +16,6 @@ def _to_ragged(x: tf.Tensor, splits: tuple[int, ...] = SPLITS) -> Any:
     return kind.from_row_splits(x, splits)
 
 
-def ragged_mean(x: tf.Tensor) -> Any:
-    return tf.reduce_mean(_to_ragged(x), axis=1)
-
-
-def ragged_mean_empty(x: tf.Tensor) -> Any:
-    return tf.reduce_mean(_to_ragged(x, WITH_EMPTY), axis=1)
-
-
-def ragged_mean_of_all(x: tf.Tensor) -> Any:
-    return tf.reduce_mean(_to_ragged(x))
-
-
-def ragged_max(x: tf.Tensor) -> Any:
-    return tf.reduce_max(_to_ragged(x), axis=1)
-
-
-def ragged_variance(x: tf.Tensor) -> Any:
-    return tf.math.reduce_variance(_to_ragged(x), axis=1)
-
-
-def ragged_bag(table: tf.Tensor, ids: tf.Tensor) -> Any:
-    return tf.reduce_mean(_to_ragged(tf.gather(table, ids)), axis=1)
-
-
 def ragged_bag_sqrtn(table: tf.Tensor, ids: tf.Tensor) -> Any:
     rows = _to_ragged(ids).value_rowids()
     return tf.math.unsorted_segment_sqrt_n(tf.gather(table, ids), rows, 3)
-
-
-def ragged_last(x: tf.Tensor) -> tf.Tensor:
-    return tf.gather(x, tf.constant(SPLITS[1:]) - 1)
-
-
-def padded_softmax(x: tf.Tensor, lengths: tf.Tensor) -> Any:
-    return keras.layers.Softmax()(x, mask=tf.sequence_mask(lengths, 6))
-
-
-def string_lookup(table: tf.Tensor) -> tf.Tensor:
-    return tf.gather(table, IDS)
-
-
-def ragged_sum(x: tf.Tensor) -> Any:
-    return tf.reduce_sum(_to_ragged(x, WITH_EMPTY), axis=1)
-
-
-def ragged_product(x: tf.Tensor) -> Any:
-    return tf.reduce_prod(_to_ragged(x, WITH_EMPTY), axis=1)
-
-
-def map_flat_values(x: tf.Tensor) -> Any:
-    return tf.ragged.map_flat_values(tf.tanh, _to_ragged(x)).flat_values
-
-
-def ragged_row(x: tf.Tensor) -> Any:
-    return _to_ragged(x)[1]

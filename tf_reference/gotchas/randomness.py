@@ -81,23 +81,3 @@ def random_normal_seed(x: tf.Tensor) -> Any:
 @compiled
 def truncated_normal_seed(x: tf.Tensor) -> Any:
     return x + keras.initializers.TruncatedNormal(seed=42)(SHAPE)
-
-
-def dropout_inference(x: tf.Tensor) -> Any:
-    return DROPOUT(x, training=False)
-
-
-def dropout_given_mask(x: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
-    return tf.where(mask, x * (1 / (1 - 0.3)), 0.0)
-
-
-def zeros_initializer(x: tf.Tensor) -> Any:
-    return x + keras.initializers.Zeros()(SHAPE)
-
-
-def constant_initializer(x: tf.Tensor) -> Any:
-    return x + keras.initializers.Constant(0.1)(SHAPE)
-
-
-def identity_initializer(x: tf.Tensor) -> Any:
-    return x + keras.initializers.Identity(gain=2.0)(SHAPE)

@@ -33,10 +33,6 @@ CONV_SAME = _build(keras.layers.ConvLSTM2D(3, 3, padding="same", return_sequence
 CONV_VALID = _build(keras.layers.ConvLSTM2D(3, 3, return_sequences=True), IMAGES)
 
 
-def lstm_gate_order(x: tf.Tensor, kernel: tf.Tensor, recurrent: tf.Tensor, bias: tf.Tensor) -> Any:
-    return _call(LSTM, (kernel, recurrent, bias), x)
-
-
 def lstm_tf1_gate_order(x: tf.Tensor, kernel: tf.Tensor, recurrent: tf.Tensor, bias: tf.Tensor) -> tf.Tensor:
     hidden, cell, outputs = tf.zeros((2, UNITS)), tf.zeros((2, UNITS)), []
     for step in tf.unstack(x, axis=1):
@@ -52,32 +48,6 @@ def lstm_states_order(x: tf.Tensor, kernel: tf.Tensor, recurrent: tf.Tensor, bia
     return {"hidden": hidden, "cell": cell}
 
 
-def lstm_initial_state(
-    x: tf.Tensor, kernel: tf.Tensor, recurrent: tf.Tensor, bias: tf.Tensor, hidden: tf.Tensor, cell: tf.Tensor
-) -> Any:
-    return _call(LSTM, (kernel, recurrent, bias), x, initial_state=[hidden, cell])
-
-
-def lstm_unit_forget_bias(x: tf.Tensor, kernel: tf.Tensor, recurrent: tf.Tensor) -> Any:
-    return _call(LSTM, (kernel, recurrent, LSTM.cell.bias.value), x)
-
-
-def lstm_hard_sigmoid(x: tf.Tensor, kernel: tf.Tensor, recurrent: tf.Tensor, bias: tf.Tensor) -> Any:
-    return _call(LSTM_HARD, (kernel, recurrent, bias), x)
-
-
-def gru_gate_order(x: tf.Tensor, kernel: tf.Tensor, recurrent: tf.Tensor, bias: tf.Tensor) -> Any:
-    return _call(GRU, (kernel, recurrent, bias), x)
-
-
-def gru_recurrent_bias(x: tf.Tensor, kernel: tf.Tensor, recurrent: tf.Tensor, bias: tf.Tensor) -> Any:
-    return _call(GRU, (kernel, recurrent, bias), x)
-
-
-def gru_reset_before(x: tf.Tensor, kernel: tf.Tensor, recurrent: tf.Tensor, bias: tf.Tensor) -> Any:
-    return _call(GRU_BEFORE, (kernel, recurrent, bias), x)
-
-
 def bidirectional_order(x: tf.Tensor, *weights: tf.Tensor) -> Any:
     return _call(BIDIRECTIONAL, weights, x)
 
@@ -90,50 +60,6 @@ def bidirectional_mask(x: tf.Tensor, lengths: tf.Tensor, *weights: tf.Tensor) ->
     return _call(BIDIRECTIONAL_LAST, weights, x, mask=tf.sequence_mask(lengths, 5))
 
 
-def go_backwards(x: tf.Tensor, kernel: tf.Tensor, recurrent: tf.Tensor, bias: tf.Tensor) -> Any:
-    return _call(LSTM_BACKWARDS, (kernel, recurrent, bias), x)
-
-
-def rnn_mask_last(x: tf.Tensor, lengths: tf.Tensor, kernel: tf.Tensor, recurrent: tf.Tensor, bias: tf.Tensor) -> Any:
-    return _call(LSTM_LAST, (kernel, recurrent, bias), x, mask=tf.sequence_mask(lengths, 5))
-
-
-def rnn_mask_anywhere(x: tf.Tensor, mask: tf.Tensor, kernel: tf.Tensor, recurrent: tf.Tensor, bias: tf.Tensor) -> Any:
-    return _call(LSTM_LAST, (kernel, recurrent, bias), x, mask=mask)
-
-
-def rnn_masked_outputs(x: tf.Tensor, mask: tf.Tensor, kernel: tf.Tensor, recurrent: tf.Tensor, bias: tf.Tensor) -> Any:
-    return _call(LSTM, (kernel, recurrent, bias), x, mask=mask)
-
-
-def rnn_masked_first_output(
-    x: tf.Tensor,
-    mask: tf.Tensor,
-    kernel: tf.Tensor,
-    recurrent: tf.Tensor,
-    bias: tf.Tensor,
-    hidden: tf.Tensor,
-    cell: tf.Tensor,
-) -> Any:
-    return _call(LSTM, (kernel, recurrent, bias), x, mask=mask, initial_state=[hidden, cell])
-
-
-def conv_lstm_gate_order(x: tf.Tensor, kernel: tf.Tensor, recurrent: tf.Tensor, bias: tf.Tensor) -> Any:
-    return _call(CONV_SAME, (kernel, recurrent, bias), x)
-
-
-def conv_lstm_padding(x: tf.Tensor, kernel: tf.Tensor, recurrent: tf.Tensor, bias: tf.Tensor) -> Any:
-    return _call(CONV_VALID, (kernel, recurrent, bias), x)
-
-
-def lstm(x: tf.Tensor, kernel: tf.Tensor, recurrent: tf.Tensor, bias: tf.Tensor) -> Any:
-    return _call(LSTM, (kernel, recurrent, bias), x)
-
-
-def simple_rnn(x: tf.Tensor, kernel: tf.Tensor, recurrent: tf.Tensor, bias: tf.Tensor) -> Any:
-    return _call(SIMPLE, (kernel, recurrent, bias), x)
-
-
 def bidirectional(x: tf.Tensor, *weights: tf.Tensor) -> Any:
     return _call(BIDIRECTIONAL, weights, x)
 
@@ -141,7 +67,3 @@ def bidirectional(x: tf.Tensor, *weights: tf.Tensor) -> Any:
 def rnn_return_state(x: tf.Tensor, lengths: tf.Tensor, kernel: tf.Tensor, recurrent: tf.Tensor, bias: tf.Tensor) -> Any:
     _, hidden, cell = _call(LSTM_STATE, (kernel, recurrent, bias), x, mask=tf.sequence_mask(lengths, 5))
     return {"hidden": hidden, "cell": cell}
-
-
-def gru_without_recurrent_bias(x: tf.Tensor, kernel: tf.Tensor, recurrent: tf.Tensor) -> Any:
-    return _call(GRU, (kernel, recurrent, tf.zeros((2, 3 * UNITS))), x)

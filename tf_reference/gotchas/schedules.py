@@ -1,12 +1,7 @@
 """Schedules of Keras at the steps of an array."""
 
-from typing import Any
-
 import tensorflow as tf
-from keras import optimizers
 from keras.optimizers import schedules
-
-from tf_reference.gotchas._steps import steps
 
 HALVING = schedules.ExponentialDecay(0.1, 1, 0.5)
 
@@ -15,78 +10,6 @@ def _of_each(schedule: schedules.LearningRateSchedule, step_tensor: tf.Tensor) -
     return tf.stack([schedule(step) for step in tf.unstack(step_tensor)])
 
 
-def cosine_warmup_steps(step: tf.Tensor) -> tf.Tensor:
-    return _of_each(schedules.CosineDecay(0.0, 8, warmup_target=0.1, warmup_steps=4), step)
-
-
-def cosine_warmup_alpha(step: tf.Tensor) -> tf.Tensor:
-    return _of_each(schedules.CosineDecay(0.0, 8, alpha=0.1, warmup_target=0.5, warmup_steps=4), step)
-
-
-def cosine_warmup_first_step(step: tf.Tensor) -> tf.Tensor:
-    return _of_each(schedules.CosineDecay(0.0, 8, warmup_target=0.1, warmup_steps=4), step)
-
-
-def cosine_warmup_without_target(step: tf.Tensor) -> Any:
-    return schedules.CosineDecay(0.1, 8, warmup_steps=4)(step)
-
-
-def cosine_restarts_length(step: tf.Tensor) -> Any:
-    return schedules.CosineDecayRestarts(0.1, 5)(step)
-
-
-def cosine_restarts_floor(step: tf.Tensor) -> Any:
-    return schedules.CosineDecayRestarts(0.1, 5, t_mul=1.0, m_mul=0.5, alpha=0.1)(step)
-
-
-def piecewise_boundary(step: tf.Tensor) -> Any:
-    return schedules.PiecewiseConstantDecay([4, 8], [1.0, 0.5, 0.25])(step)
-
-
-def piecewise_values(step: tf.Tensor) -> Any:
-    return schedules.PiecewiseConstantDecay([4, 8], [0.1, 0.05, 0.01])(step)
-
-
-def inverse_time_decay(step: tf.Tensor) -> Any:
-    return schedules.InverseTimeDecay(0.1, decay_steps=4, decay_rate=0.5)(step)
-
-
-def inverse_time_staircase(step: tf.Tensor) -> Any:
-    return schedules.InverseTimeDecay(0.1, decay_steps=4, decay_rate=0.5, staircase=True)(step)
-
-
-def polynomial_cycle(step: tf.Tensor) -> Any:
-    return schedules.PolynomialDecay(0.1, 4, end_learning_rate=0.01, power=2.0, cycle=True)(step)
-
-
-def polynomial_end(step: tf.Tensor) -> Any:
-    return schedules.PolynomialDecay(0.1, 8)(step)
-
-
 @tf.function(jit_compile=True)
 def natural_exp_decay(step: tf.Tensor) -> tf.Tensor:
     return tf.compat.v1.train.natural_exp_decay(0.1, step, 4, 0.5)
-
-
-def rate_after_step(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:
-    return steps(optimizers.SGD, weights, gradients, rates=True, learning_rate=HALVING)
-
-
-def cosine_decay(step: tf.Tensor) -> Any:
-    return schedules.CosineDecay(0.1, 8)(step)
-
-
-def cosine_decay_alpha(step: tf.Tensor) -> Any:
-    return schedules.CosineDecay(0.1, 8, alpha=0.1)(step)
-
-
-def exponential_decay(step: tf.Tensor) -> Any:
-    return schedules.ExponentialDecay(0.1, decay_steps=4, decay_rate=0.5)(step)
-
-
-def exponential_staircase(step: tf.Tensor) -> Any:
-    return schedules.ExponentialDecay(0.1, decay_steps=4, decay_rate=0.5, staircase=True)(step)
-
-
-def polynomial_decay(step: tf.Tensor) -> Any:
-    return schedules.PolynomialDecay(0.1, 8, end_learning_rate=0.01, power=2.0)(step)

@@ -83,18 +83,6 @@ def _set(layer: Any, *values: tf.Tensor) -> None:
         variable.assign(value)
 
 
-def batch_norm_default_mode(x: tf.Tensor, mean: tf.Tensor, variance: tf.Tensor) -> Any:
-    return BATCH_NORM.stateless_call([], [mean, variance], x)[0]
-
-
-def dropout_default_mode(x: tf.Tensor) -> Any:
-    return DROPOUT(x)
-
-
-def spectral_norm_inference(x: tf.Tensor, kernel: tf.Tensor, vector: tf.Tensor) -> Any:
-    return SPECTRAL.stateless_call([kernel], [vector], x, training=False)[0]
-
-
 def stateful_rnn_carries(x: tf.Tensor, kernel: tf.Tensor, recurrent: tf.Tensor, bias: tf.Tensor) -> Any:
     _set(RNN, kernel, recurrent, bias)
     RNN.reset_state()
@@ -107,14 +95,6 @@ def stateful_rnn_cuts_gradient(x: tf.Tensor, kernel: tf.Tensor, recurrent: tf.Te
     RNN.reset_state()
     RNN(x[:, :3])
     return RNN(x[:, 3:])
-
-
-def ema_num_updates(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:
-    return _averages(AVERAGE_BY_STEP, weights, gradients)
-
-
-def ema_starts_with_variable(weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:
-    return _averages(AVERAGE, weights, gradients)
 
 
 def _averages(average: Any, weights: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:

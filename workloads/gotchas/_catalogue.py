@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
+import linecache
 import pkgutil
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from workloads._spec import Workload
 from workloads.gotchas._gotcha import Gotcha
@@ -45,3 +48,26 @@ def entries() -> tuple[Entry, ...]:
     return tuple(
         Entry(theme, gotcha) for theme in themes() for gotcha in importlib.import_module(f"{PACKAGE}.{theme}").GOTCHAS
     )
+
+
+def build_function(side: str, name: str, names: Mapping[str, Any]) -> Callable[..., Any]:
+    """The function of an entry whose code is one expression.
+
+    Args:
+      side: the package of a side.
+      name: of the function.
+      names: what expressions of a side may refer to, beside what the theme's file of that side defines.
+
+    Raises:
+      AttributeError: no entry has such a function.
+    """
+    for entry in entries():
+        if text := entry.gotcha.functions(side).get(name):
+            module = f"{side}.gotchas.{entry.theme}"
+            own_names = vars(importlib.import_module(module)) if importlib.util.find_spec(module) else {}
+            file, namespace = f"<{entry.theme}/{name}>", {**own_names, **names}
+            # AutoGraph and tracebacks read the lines of a function that has no file here.
+            linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+            exec(compile(text, file, "exec"), namespace)
+            return namespace[name]
+    raise AttributeError(f"expected an entry of the catalogue with a function {name!r}, found none")

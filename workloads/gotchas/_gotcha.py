@@ -10,14 +10,16 @@ from workloads._spec import GATES, ArraySpec, Deviation, Workload
 
 NAIVE = "naive_"
 """Before the name of a function in jaxport/gotchas: the port that one would write first."""
+TENSORFLOW, JAX = "tf_reference", "jaxport"
+"""The packages of the twins."""
 
 
 @dataclass(frozen=True)
 class Gotcha:
     """One behaviour of TensorFlow, the likely port that differs from it, and the right one.
 
-    The code is not here: the theme's files in tf_reference/gotchas and jaxport/gotchas have a function of this name
-    each, and the latter one more whose name starts with `naive_`.
+    A side whose code is one expression has it here. Of any other, the theme's file in tf_reference/gotchas or
+    jaxport/gotchas has a function of this name, and the latter one more whose name starts with `naive_`.
 
     Attributes:
       name: identifies it; a Python name.
@@ -27,6 +29,10 @@ class Gotcha:
       fails: the gate at which the naive port fails; empty of a control, whose likely port is right.
       source: who says so, or "measured".
       deviations: what is known to differ in the right port too.
+      tf: the expression in TensorFlow, of the inputs, of what the theme's file in tf_reference/gotchas defines, and of
+        the names that _expressions.py beside it has.
+      jax: the right port, likewise of jaxport/gotchas.
+      naive: the port that one would write first.
     """
 
     name: str
@@ -36,17 +42,32 @@ class Gotcha:
     fails: str = ""
     source: str = "measured"
     deviations: tuple[Deviation, ...] = ()
+    tf: str = ""
+    jax: str = ""
+    naive: str = ""
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[a-z][a-z0-9_]*", self.name) or self.name.startswith(NAIVE):
             raise ValueError(f"expected a name of small letters, digits and '_', found {self.name!r}")
         if self.fails and self.fails not in GATES:
             raise ValueError(f"expected one of the gates {', '.join(GATES)}, or none, found {self.fails!r}")
+        if bool(self.jax) != bool(self.naive or (self.jax and self.is_control)):
+            raise ValueError(f"expected both ports of {self.name} as expressions, or none, found one: write the other")
 
     @property
     def is_control(self) -> bool:
         """Whether the likely port is the right one."""
         return not self.fails
+
+    def functions(self, side: str) -> dict[str, str]:
+        """By name, the code of functions that are one expression each; none where the theme's file has them.
+
+        Args:
+          side: the package of a side.
+        """
+        texts = {self.name: self.tf} if side == TENSORFLOW else {self.name: self.jax, f"{NAIVE}{self.name}": self.naive}
+        arguments = ", ".join(self.inputs)
+        return {name: f"def {name}({arguments}):\n    return {text}" for name, text in texts.items() if text}
 
     def workload(self, theme: str, naive: bool = False) -> Workload:
         """The right port against TensorFlow as a workload, or the naive one.
@@ -61,12 +82,13 @@ class Gotcha:
         if naive and self.is_control:
             raise ValueError(f"expected an entry that differs, found the control {self.name}")
         port = f"{NAIVE}{self.name}" if naive else self.name
+        original, ports = (f"gotchas.{'_expressions' if text else theme}" for text in (self.tf, self.jax))
         return Workload(
             name=port,
             summary=self.why,
             source=self.source,
-            tf=f"tf_reference.gotchas.{theme}:{self.name}",
-            jax=f"jaxport.gotchas.{theme}:{port}",
+            tf=f"{TENSORFLOW}.{original}:{self.name}",
+            jax=f"{JAX}.{ports}:{port}",
             inputs=self.inputs,
             builds=False,
             deviations=self.deviations,

@@ -70,22 +70,30 @@ GOTCHAS = (
         "keras.layers.Attention does not scale its scores; jax.nn.dot_product_attention divides by the root of their "
         "size: pass scale=1.",
         ATTENTION, THREE, "semantics",
+        tf="ATTENTION([query, value, key])",
+        jax="_one_head(query, key, value, scale=1.0)",
+        naive="_one_head(query, key, value)",
     ),
     Gotcha(
         "attention_argument_order",
         "keras.layers.Attention takes [query, value, key], jax.nn.dot_product_attention query, key, value.",
         ATTENTION, THREE, "semantics",
+        tf="ATTENTION([query, value, key])",
+        jax="_one_head(query, key, value, scale=1.0)",
+        naive="_one_head(query, value, key, scale=1.0)",
     ),
     Gotcha(
         "attention_masked_row",
         "keras.layers.Attention takes 1e9 off masked scores: where all are masked it attends as without a mask, and "
         "does not give NaN, as minus infinity does.",
         ATTENTION, {**PAIR, "value_mask": ArraySpec((2, 5), "bool")}, "structure",
+        tf="ATTENTION([query, value], mask=[None, value_mask & (tf.range(2)[:, None] > 0)])",
     ),
     Gotcha(
         "additive_attention_scale",
         "keras.layers.AdditiveAttention weighs the features of tanh(query + key) by a vector that is trained.",
         ("keras.layers.AdditiveAttention",), {**THREE, "scale": ArraySpec((6,))}, "semantics",
+        tf="ADDITIVE.stateless_call([scale], [], [query, value, key])[0]",
     ),
     Gotcha("mha", "nnx.MultiHeadAttention takes Keras's kernels as they are.", MHA, {**THREE, **WEIGHTS}),
     Gotcha("mha_causal", "use_causal_mask is nnx.make_causal_mask.",

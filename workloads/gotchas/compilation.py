@@ -39,12 +39,16 @@ GOTCHAS = (
         "takes -1 for the last token: use the largest of jax.nn.one_hot's rows.",
         ("keras.layers.CategoryEncoding", "jax.nn.one_hot", "jax.numpy.ndarray.at"),
         {"ids": ArraySpec((4, 3), "int32", low=-2, high=8)}, "structure",
+        jax="jnp.max(jax.nn.one_hot(ids, 6, dtype=jnp.int32), axis=1)",
+        naive="jnp.zeros((4, 6), jnp.int32).at[jnp.arange(4)[:, None], ids].set(1)",
     ),
     Gotcha(
         "gather_nd_beyond",
         "Compiled by XLA, tf.gather_nd takes the nearest place along each axis (on CPU without XLA it raises); JAX "
         "counts negative indices from the end: use jaxport.indexing.gather_nd.",
         ("tf.gather_nd",), {**TABLE, "indices": ArraySpec((8, 2), "int32", low=-3, high=8)}, "semantics",
+        jax="indexing.gather_nd(jax.lax.stop_gradient(x), indices)",
+        naive="jax.lax.stop_gradient(x)[indices[:, 0], indices[:, 1]]",
     ),
     Gotcha(
         "gather_rows_beyond",
@@ -52,6 +56,8 @@ GOTCHAS = (
         "jnp.take_along_axis has NaN beyond, and counts from the end: map jnp.take with mode='clip'.",
         ("tf.gather", "jax.numpy.take_along_axis", "jax.numpy.take"),
         {**TABLE, "indices": ArraySpec((4, 3), "int32", low=-3, high=9)}, "structure",
+        jax="jax.vmap(lambda row, places: jnp.take(row, places, mode='clip'))(jax.lax.stop_gradient(x), indices)",
+        naive="jnp.take_along_axis(jax.lax.stop_gradient(x), indices, axis=1)",
     ),
     Gotcha(
         "tensor_array_write_beyond",
@@ -87,6 +93,7 @@ GOTCHAS = (
         "floats: jaxport.dtypes.mean is the compiled one.",
         ("tf.reduce_mean", "jax.numpy.mean"),
         {"x": ArraySpec((4, 8), "int32", low=2**29, high=2**31 - 1)}, "structure",
+        jax="dtypes.mean(x, axis=-1)", naive="jnp.mean(x, axis=-1).astype(x.dtype)",
     ),
     Gotcha(
         "float16_mean",
@@ -94,6 +101,7 @@ GOTCHAS = (
         "float32 and rounds once, which a sum over a count does not.",
         ("tf.reduce_mean", "jax.numpy.mean", "jax.numpy.sum"),
         {"x": ArraySpec((4, 128), "float16", low=900.0, high=1000.0)}, "structure",
+        jax="jnp.mean(x, axis=-1)", naive="jnp.sum(x, axis=-1) / x.shape[-1]",
     ),
     Gotcha(
         "integer_power_negative",
@@ -104,18 +112,25 @@ GOTCHAS = (
     ),
     Gotcha("check_numerics_vanishes", "Compiled by XLA, tf.debugging.check_numerics checks nothing, and NaN goes on as "
            "in JAX: use jax.experimental.checkify where it shall stop.",
-           ("tf.debugging.check_numerics", "jax.experimental.checkify"), X),
+           ("tf.debugging.check_numerics", "jax.experimental.checkify"), X,
+           jax="jnp.sqrt(jax.lax.stop_gradient(x))"),
     Gotcha("assert_vanishes", "Compiled by XLA, assertions are left out: nothing is to be ported.",
-           ("tf.debugging.assert_positive", "tf.debugging.Assert"), X),
+           ("tf.debugging.assert_positive", "tf.debugging.Assert"), X,
+           jax="2 * x"),
     Gotcha("left_shift_beyond", "A shift by the width and beyond, or a negative one, is 0 in XLA; TensorFlow's kernels "
-           "take the nearest shift from 0 to 31.", ("tf.bitwise.left_shift", "jax.numpy.left_shift"), SHIFTS),
+           "take the nearest shift from 0 to 31.", ("tf.bitwise.left_shift", "jax.numpy.left_shift"), SHIFTS,
+           jax="x << shifts"),
     Gotcha("right_shift_beyond", "A shift by the width and beyond, or a negative one, leaves the sign in XLA; "
            "TensorFlow's kernels take the nearest shift from 0 to 31.",
-           ("tf.bitwise.right_shift", "jax.numpy.right_shift"), SHIFTS),
+           ("tf.bitwise.right_shift", "jax.numpy.right_shift"), SHIFTS,
+           jax="x >> shifts"),
     Gotcha("truncatediv_by_zero", "-1 in XLA; on CPU TensorFlow raises without it.",
-           ("tf.truncatediv", "jax.lax.div"), {**WHOLE, "y": ArraySpec((4, 8), "int32", low=-1, high=3)}),
+           ("tf.truncatediv", "jax.lax.div"), {**WHOLE, "y": ArraySpec((4, 8), "int32", low=-1, high=3)},
+           jax="jax.lax.div(x, y)"),
     Gotcha("sort_nan", "XLA sorts NaN to the end, as JAX does; TensorFlow's kernel leaves it where it was.",
-           ("tf.sort", "jax.numpy.sort"), X),
+           ("tf.sort", "jax.numpy.sort"), X,
+           jax="jnp.sort(jnp.where(x > 0, jax.lax.stop_gradient(x), jnp.nan))"),
     Gotcha("cast_to_unsigned", "XLA drops the fraction and makes negative numbers 0; TensorFlow's kernel wraps.",
-           ("tf.cast", "jax.numpy.astype"), {"x": ArraySpec((4, 8), scale=10.0)}),
+           ("tf.cast", "jax.numpy.astype"), {"x": ArraySpec((4, 8), scale=10.0)},
+           jax="x.astype(jnp.uint32)"),
 )  # fmt: skip

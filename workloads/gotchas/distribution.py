@@ -18,6 +18,8 @@ GOTCHAS = (
         "tf.nn.compute_average_loss divides a replica's sum by the global batch, and replicas add up; a mean of "
         "their means weighs the examples of a smaller one more.",
         (STRATEGY, "tf.nn.compute_average_loss", "jax.lax.pmean"), {"x": ArraySpec((8,))}, "semantics",
+        jax="jnp.mean(jnp.square(x))",
+        naive="(jnp.mean(jnp.square(x[:FIRST])) + jnp.mean(jnp.square(x[FIRST:]))) / REPLICAS",
     ),
     Gotcha(
         "keras_loss_of_unequal_replicas",
@@ -31,6 +33,8 @@ GOTCHAS = (
         "included; a division by the sum of weights is a habit of JAX.",
         (STRATEGY, "tf.nn.compute_average_loss"),
         {"x": ArraySpec((8,)), "weights": ArraySpec((8,), low=0.0, high=1.0)}, "semantics",
+        jax="jnp.sum(weights * jnp.square(x)) / BATCH",
+        naive="jnp.sum(weights * jnp.square(x)) / jnp.maximum(jnp.sum(weights), 1e-7)",
     ),
     Gotcha(
         "gradients_add_up",
@@ -49,12 +53,14 @@ GOTCHAS = (
         "A Keras optimizer clips the gradients of each replica before it adds them up; clipping the sum gives another "
         "step: clip inside the function that jax.lax.psum follows.",
         (STRATEGY, "keras.Optimizer", "jax.lax.psum"), LINEAR, "semantics",
+        tf="tf.add_n(_over(lambda x, y: tf.clip_by_norm(_gradient(x, y, weights, BATCH), 0.5), x, y))",
     ),
     Gotcha(
         "batch_norm_of_replica",
         "Each replica normalises by its own examples unless synchronized=True; jax.jit over a mesh normalises by the "
         "whole batch: map over replicas.",
         BATCH_NORM, X, "semantics",
+        jax="_over(_batch_norm, x).reshape(x.shape)", naive="_batch_norm(x)",
     ),
     Gotcha(
         "batch_norm_moves_by_replicas",
@@ -76,11 +82,19 @@ GOTCHAS = (
         {"x": ArraySpec((8,)), "weights": ArraySpec((8,), low=0.5, high=1.5)}, "semantics",
     ),
     Gotcha("average_loss_of_equal_replicas", "Of equal replicas the sum of average losses is the mean.",
-           (STRATEGY, "tf.nn.compute_average_loss", "jax.numpy.mean"), {"x": ArraySpec((8,))}),
+           (STRATEGY, "tf.nn.compute_average_loss", "jax.numpy.mean"), {"x": ArraySpec((8,))},
+           tf="tf.add_n(_over(lambda x: tf.nn.compute_average_loss(x * x, global_batch_size=BATCH), x))",
+           jax="jnp.mean(jnp.square(x))"),
     Gotcha("gradients_of_global_mean", "Divided by the global batch, the gradients of replicas add up to that of the "
-           "mean.", (STRATEGY, "keras.Optimizer", "jax.lax.psum"), LINEAR),
+           "mean.", (STRATEGY, "keras.Optimizer", "jax.lax.psum"), LINEAR,
+           tf="weights - 0.1 * tf.add_n(_over(lambda x, y: _gradient(x, y, weights, BATCH), x, y))",
+           jax="weights - 0.1 * jax.grad(lambda weights: jnp.mean(_errors(x, y, weights)))(weights)"),
     Gotcha("batch_norm_synchronized", "With synchronized=True the whole batch counts, as in jax.jit over a mesh.",
-           BATCH_NORM, X),
+           BATCH_NORM, X,
+           tf="SYNCHRONIZED.stateless_call([], [tf.zeros(6, x.dtype), tf.ones(6, x.dtype)], x, training=True)[0]",
+           jax="_batch_norm(x)"),
     Gotcha("gathered_replicas", "Strategy.gather puts replicas one after another, as jax.lax.all_gather with "
-           "tiled=True.", (STRATEGY, "jax.lax.all_gather"), X),
+           "tiled=True.", (STRATEGY, "jax.lax.all_gather"), X,
+           tf="tf.concat(_over(tf.nn.softmax, x), 0)",
+           jax="_over(lambda x: jax.lax.all_gather(jax.nn.softmax(x), AXIS, tiled=True), x)[0]"),
 )  # fmt: skip

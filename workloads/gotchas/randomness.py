@@ -19,16 +19,19 @@ GOTCHAS = (
         "Of the same bits TensorFlow's kernels make a float of the lowest 23, XLA of the highest: numbers of a "
         "function that is not compiled differ from those of one that is.",
         ("tf.random.stateless_uniform", "tf.function"), SEED, "semantics",
+        jax="random.uniform(seed, SHAPE)", naive="random.uniform(seed, SHAPE, kernels=True)",
     ),
     Gotcha(
         "stateless_integers",
         "TensorFlow takes its bits modulo the range: use jaxport.random.integers for the same integers.",
         ("tf.random.stateless_uniform", "keras.random.randint", "jax.random.randint"), SEED, "structure",
+        jax="random.integers(seed, SHAPE, -3, 20)", naive="jax.random.randint(_key(seed), SHAPE, -3, 20)",
     ),
     Gotcha(
         "stateless_bits",
         "Without a range an integer is all of its bits: use jaxport.random.bits for the same ones.",
         ("tf.random.stateless_uniform", "jax.random.bits"), SEED, "structure",
+        jax="random.bits(seed, SHAPE)", naive="jax.random.bits(_key(seed), SHAPE)",
     ),
     Gotcha(
         "stateless_normal",
@@ -51,11 +54,13 @@ GOTCHAS = (
         "tf.random.fold_in keeps the number itself beside one draw, jax.random.fold_in mixes it: use "
         "jaxport.random.fold_in.",
         ("tf.random.fold_in", "jax.random.fold_in"), SEED, "structure",
+        jax="random.fold_in(seed, 3)", naive="jax.random.key_data(jax.random.fold_in(_key(seed), 3)).astype(jnp.int32)",
     ),
     Gotcha(
         "random_shuffle",
         "keras.random.shuffle sorts uniform numbers: jaxport.random.shuffle gives the same order.",
         ("keras.random.shuffle", "jax.random.permutation"), X, "semantics",
+        jax="random.shuffle(x, (42, 0))", naive="jax.random.permutation(jax.random.key(42), x)",
     ),
     Gotcha(
         "glorot_uniform_seed",
@@ -88,13 +93,19 @@ GOTCHAS = (
         (INITIALIZERS + "TruncatedNormal", "jax.nn.initializers.truncated_normal"), KERNEL, "semantics",
     ),
     Gotcha("dropout_inference", "Without training dropout does nothing in both.",
-           ("keras.layers.Dropout", "flax.nnx.Dropout"), X),
+           ("keras.layers.Dropout", "flax.nnx.Dropout"), X,
+           tf="DROPOUT(x, training=False)", jax="nnx.Dropout(0.3, deterministic=True, rngs=nnx.Rngs(0))(x)"),
     Gotcha("dropout_given_mask", "With the same mask both scale up by 1 / (1 - rate).",
-           ("keras.layers.Dropout", "flax.nnx.Dropout"), {**X, "mask": ArraySpec((4, 8), "bool")}),
+           ("keras.layers.Dropout", "flax.nnx.Dropout"), {**X, "mask": ArraySpec((4, 8), "bool")},
+           tf="tf.where(mask, x * (1 / (1 - 0.3)), 0.0)", jax="jnp.where(mask, x / (1 - 0.3), 0)"),
     Gotcha("zeros_initializer", "Biases start at 0 in both.",
-           (INITIALIZERS + "Zeros", "jax.nn.initializers.zeros"), KERNEL),
+           (INITIALIZERS + "Zeros", "jax.nn.initializers.zeros"), KERNEL,
+           tf="x + keras.initializers.Zeros()(SHAPE)", jax="x + jax.nn.initializers.zeros(jax.random.key(0), SHAPE)"),
     Gotcha("constant_initializer", "The same constant.",
-           (INITIALIZERS + "Constant", "jax.nn.initializers.constant"), KERNEL),
+           (INITIALIZERS + "Constant", "jax.nn.initializers.constant"), KERNEL,
+           tf="x + keras.initializers.Constant(0.1)(SHAPE)",
+           jax="x + jax.nn.initializers.constant(0.1)(jax.random.key(0), SHAPE)"),
     Gotcha("identity_initializer", "Its gain scales the unit matrix.",
-           (INITIALIZERS + "Identity", "jax.numpy.eye"), KERNEL),
+           (INITIALIZERS + "Identity", "jax.numpy.eye"), KERNEL,
+           tf="x + keras.initializers.Identity(gain=2.0)(SHAPE)", jax="x + 2 * jnp.eye(*SHAPE)"),
 )  # fmt: skip

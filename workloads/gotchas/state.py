@@ -31,12 +31,14 @@ GOTCHAS = (
         "A tf.function runs its Python once for each signature: a Python counter in it stands still after the first "
         "call, and so does what is computed with it.",
         ("tf.function",), VECTOR, "semantics",
+        jax="x + x + x", naive="1 * x + 2 * x + 3 * x",
     ),
     Gotcha(
         "assign_cuts_gradient",
         "No gradient passes through an assign: what is read from the variable is a constant. Where JAX passes the "
         "value on, write jax.lax.stop_gradient.",
         ("tf.Variable", "tf.GradientTape", "jax.lax.stop_gradient"), VECTOR, "gradients",
+        jax="jax.lax.stop_gradient(jnp.tanh(x)) * x", naive="jnp.tanh(x) * x",
     ),
     Gotcha(
         "batch_norm_moves_at_once",
@@ -55,12 +57,18 @@ GOTCHAS = (
         "Called by itself without training, a Keras layer is in inference; nnx.BatchNorm normalises by the batch "
         "unless told use_running_average=True, or after eval().",
         BATCH_NORM, {**X, **STATISTICS}, "semantics",
+        tf="BATCH_NORM.stateless_call([], [mean, variance], x)[0]",
+        jax="_batch_norm(mean, variance)(x, use_running_average=True)",
+        naive="_batch_norm(mean, variance)(x)",
     ),
     Gotcha(
         "dropout_default_mode",
         "Called by itself without training, keras.layers.Dropout does nothing; nnx.Dropout drops unless told "
         "deterministic=True, or after eval().",
         ("keras.layers.Dropout", "flax.nnx.Dropout"), X, "semantics",
+        tf="DROPOUT(x)",
+        jax="nnx.Dropout(0.5, deterministic=True, rngs=nnx.Rngs(0))(x)",
+        naive="nnx.Dropout(0.5, rngs=nnx.Rngs(0))(x)",
     ),
     Gotcha(
         "spectral_norm_inference",
@@ -68,6 +76,7 @@ GOTCHAS = (
         "layer; in inference it takes the kernel as it stands, without a division.",
         ("keras.layers.SpectralNormalization", "flax.linen.SpectralNorm"),
         {**X, "kernel": ArraySpec((8, 4)), "vector": ArraySpec((1, 4))}, "semantics",
+        tf="SPECTRAL.stateless_call([kernel], [vector], x, training=False)[0]",
     ),
     Gotcha(
         "stateful_rnn_carries",
@@ -86,12 +95,14 @@ GOTCHAS = (
         "With num_updates the decay is at most (1 + n) / (10 + n): early averages follow the weights much faster than "
         "those of a constant decay.",
         AVERAGE, ONE, "semantics",
+        tf="_averages(AVERAGE_BY_STEP, weights, gradients)",
     ),
     Gotcha(
         "ema_starts_with_variable",
         "The average of a variable starts as the variable does, and is not corrected; optax.ema starts at 0 and is: "
         "use optax.incremental_update.",
         AVERAGE, ONE, "semantics",
+        tf="_averages(AVERAGE, weights, gradients)",
     ),
     Gotcha(
         "learning_rate_assigned",
@@ -122,7 +133,8 @@ GOTCHAS = (
     Gotcha("variable_read_before", "A value computed before an assign, in the order of the program, stays.",
            ("tf.Variable", "tf.function"), VECTOR),
     Gotcha("assign_in_cond", "Only the branch that is taken assigns: return the new value of each from jax.lax.cond.",
-           ("tf.Variable", "tf.cond", "jax.lax.cond"), VECTOR),
+           ("tf.Variable", "tf.cond", "jax.lax.cond"), VECTOR,
+           jax="jax.lax.cond(jnp.sum(x) > 0, lambda x: x + x, jnp.zeros_like, jax.lax.stop_gradient(x))"),
     Gotcha("metric_reset", "After a reset a metric has forgotten the batches before it, in both.",
            ("keras.metrics.Mean", "flax.nnx.metrics.Average"), BATCHES),
     Gotcha("shared_layer", "The gradient of a kernel that is used twice is the sum, in both.",
