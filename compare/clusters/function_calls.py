@@ -79,18 +79,18 @@ def calls_of_files(paths: Mapping[str, Path]) -> tuple[tuple[FunctionCall, ...],
     Args:
       paths: of the files, by name.
     """
-    found: dict[FunctionCall, FunctionCall] = {}
-    unread: dict[str, str] = {}
+    distinct: dict[FunctionCall, FunctionCall] = {}
+    reasons: dict[str, str] = {}
     for name, path in sorted(paths.items()):
         try:
             calls = dict.fromkeys(_calls(path))
         except files.FileError as error:
-            unread[name] = str(error)
+            reasons[name] = str(error)
             continue
         for call in calls:
-            first = found.get(call, replace(call, file=name, files=0))
-            found[call] = replace(first, files=first.files + 1)
-    return tuple(found.values()), unread
+            first = distinct.get(call, replace(call, file=name, files=0))
+            distinct[call] = replace(first, files=first.files + 1)
+    return tuple(distinct.values()), reasons
 
 
 def _calls(path: Path) -> Iterator[FunctionCall]:
@@ -101,7 +101,7 @@ def _calls(path: Path) -> Iterator[FunctionCall]:
     except (text_format.ParseError, UnicodeDecodeError, RecursionError) as error:
         _A_GRAPH.refuse(path, f"no graph in protobuf's text format ({error})")
     functions = {function.signature.name: _attributes(function) for function in graph.library.function}
-    callers = [("", graph.node), *((each.signature.name, each.node_def) for each in graph.library.function)]
+    callers = [("", graph.node), *((function.signature.name, function.node_def) for function in graph.library.function)]
     for caller, nodes in callers:
         for node in nodes:
             attributes = _attributes(node)

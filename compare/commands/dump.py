@@ -64,11 +64,11 @@ def main(options: argparse.Namespace) -> None:
             f"expected an output folder other than the dump, found {options.out} for both: choose another --out"
         )
     try:
-        found = summary.summarize(options.directory, besides=options.out)
+        contents = summary.summarize(options.directory, besides=options.out)
     except UnreadableProgram as error:
         raise RequestError(str(error)) from error
-    calls, not_read = calls_of_files(_graphs(options.graphs, found))
-    dump = to_json(found) | {"calls": to_json(calls), "graphs_not_read": not_read}
+    calls, reasons = calls_of_files(_graphs(options.graphs, contents))
+    dump = to_json(contents) | {"calls": to_json(calls), "graphs_not_read": reasons}
     out = writable_folder(options.out)
     index = write_pages(dump, out)
     write_json(out / "dump.json", dump)
@@ -89,7 +89,7 @@ def _graphs(folder: Path | None, dump: summary.Dump) -> dict[str, Path]:
     """
     if folder is None:
         return {file.path: Path(dump.directory, file.path) for file in dump.unknown if file.path.endswith(GRAPH)}
-    found = {path.name: path for path in folder.glob(f"*{GRAPH}")} if folder.is_dir() else {}
-    if not found:
+    graphs = {path.name: path for path in folder.glob(f"*{GRAPH}")} if folder.is_dir() else {}
+    if not graphs:
         raise RequestError(f"expected graphs, files *{GRAPH}, in {folder}, found none: check --graphs")
-    return found
+    return graphs

@@ -83,10 +83,10 @@ def index_page(dump: Mapping[str, Any]) -> Page:
 
 def _calls(dump: Mapping[str, Any]) -> list[Section]:
     """The calls of functions in graphs, where there were graphs to read."""
-    calls, unread = entries(dump, "calls"), list(mapping(dump, "graphs_not_read").items())
-    if not calls and not unread:
+    calls, reasons = entries(dump, "calls"), list(mapping(dump, "graphs_not_read").items())
+    if not calls and not reasons:
         return []
-    lines = [f"not read: {name}: {reason}" for name, reason in unread]
+    lines = [f"not read: {name}: {reason}" for name, reason in reasons]
     rows = [_call(call) for call in calls]
     table = Table(_CALLS, rows, "calls", most=LONGEST, whole_in=WHOLE, most_on_console=len(rows))
     blocks = [table, Lines([*lines, _CALLS_NOTE], "note")]

@@ -196,13 +196,13 @@ def attributes(name: str) -> dict[str, str]:
     TensorFlow puts fingerprints of `config_proto` and `executor_type` there: equal ones are equal settings, and only
     that of an empty text can be read back.
     """
-    found = _CALL.search(name)
-    if found is None:
+    call = _CALL.search(name)
+    if call is None:
         return {}
-    executor = "default" if found["executor"] == _OF_NOTHING else f"fingerprint {found['executor']}"
+    executor = "default" if call["executor"] == _OF_NOTHING else f"fingerprint {call['executor']}"
     return {
-        "_XlaMustCompile": found["must"],
-        "config_proto": "empty" if found["config"] == _OF_NOTHING else f"fingerprint {found['config']}",
+        "_XlaMustCompile": call["must"],
+        "config_proto": "empty" if call["config"] == _OF_NOTHING else f"fingerprint {call['config']}",
         "executor_type": executor,
     }
 
