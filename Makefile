@@ -105,7 +105,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { [ "$$(id -u)" = 0 ] && apt-get install -y -q python3-venv; } || \
 		{ echo "expected Python's venv module, found none: apt-get install python3-venv"; exit 2; }
 	$(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[dev,docs,peers,ray,grain,mcp]'
+	$(VENV)/bin/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[dev,docs,peers,ray,grain,mcp,pjrt]'
 	@command -v dot > /dev/null || $(MAKE) -s graphviz
 	@touch $@
 

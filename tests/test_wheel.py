@@ -19,13 +19,13 @@ DATA = tuple(
     f"compare/counterparts/{path.name}"
     for path in sorted((ROOT / "compare" / "counterparts").iterdir())
     if path.suffix in (".toml", ".json")
-)
+) + tuple(f"compare/bundles/runners/{path.name}" for path in (ROOT / "compare" / "bundles" / "runners").iterdir())
 
 
 @pytest.mark.process
 def test_pages_that_were_built_and_data_reach_the_wheel_through_the_sdist(tmp_path: Path) -> None:
     source = tmp_path / "source"
-    for name in (*PAGES, *DATA, *TYPED, "compare/counterparts/__init__.py", *PACKAGES):
+    for name in (*PAGES, *DATA, *TYPED, "compare/counterparts/__init__.py", "compare/bundles/__init__.py", *PACKAGES):
         (source / name).parent.mkdir(parents=True, exist_ok=True)
         (source / name).touch()
     for name in ("pyproject.toml", "README.md", "LICENSE"):
@@ -35,7 +35,7 @@ def test_pages_that_were_built_and_data_reach_the_wheel_through_the_sdist(tmp_pa
         archive.extractall(tmp_path, filter="data")
     (unpacked,) = tmp_path.glob("jaxport-*/")
 
-    assert len(DATA) == 4
+    assert len(DATA) == 8
     names = set(zipfile.ZipFile(built("wheel", unpacked, tmp_path)).namelist())
     assert {*PAGES, *DATA, *TYPED} <= names
     assert [name for name in names if name.endswith(".dist-info/licenses/LICENSE")]

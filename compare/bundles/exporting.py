@@ -31,9 +31,11 @@ from workloads._spec import Arrays
 
 FORMAT = 1
 INDEX, PROGRAM, WEIGHTS, EXAMPLE = "export.json", "program.mlirbc", "weights.npz", "example.npz"
-EXPORTED, SAVED_MODEL, RUNNER = "program.jax_export", "saved_model", "run.py"
+EXPORTED, SAVED_MODEL, RUNNER, ORDER = "program.jax_export", "saved_model", "run.py", "order.txt"
 RUNNER_SOURCE = Path(__file__).with_name("run_exported.py")
 """Copied as it stands: nothing here imports it, since it starts XLA in its own process."""
+RUNNERS_IN_CPP = Path(__file__).with_name("runners")
+"""Sources of the runners that need no Python, and the script that builds them; copied likewise."""
 
 
 @dataclass(frozen=True)
@@ -159,11 +161,19 @@ def _write(folder: Path, environment: Mapping[str, Any], instance: Prepared, pro
     }
     write_atomically(folder / INDEX, json.dumps(index, indent=1) + "\n")
     write_atomically(folder / RUNNER, RUNNER_SOURCE.read_text())
+    names = [f"{parameter.kind}/{parameter.name}" for parameter in program.parameters]
+    names += [f"result/{result.name}" for result in program.results]
+    write_atomically(folder / ORDER, "".join(f"{name}\n" for name in names))
+    for source in sorted(RUNNERS_IN_CPP.iterdir()):
+        write_atomically(folder / source.name, source.read_text())
 
 
 def npz(arrays: Arrays) -> bytes:
-    """Arrays as a file that `numpy.load` reads without pickle; a type that NumPy lacks follows the name, after "::"."""
-    by_name = dict(_plain(name, array) for name, array in arrays.items())
+    """Arrays as a file that `numpy.load` reads without pickle; a type that NumPy lacks follows the name, after "::".
+
+    They are stored row by row, as the runners in C++ read them.
+    """
+    by_name = dict(_plain(name, np.asarray(array, order="C")) for name, array in arrays.items())
     file = io.BytesIO()
     np.savez(file, allow_pickle=False, **by_name)
     return file.getvalue()

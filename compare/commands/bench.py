@@ -20,14 +20,16 @@ from workloads._modes import JAX_RETAINED, JAX_SYNCHRONOUS
 
 HELP = Help(
     description="""\
-Time ports in depth, after proving them as `jaxport run` does: more processes, on all threads and on one; the phases of
-a start (import, trace, lower, compile, first call) with memory and code size; the limits of the machine; and other ways
-to run the original in JAX (peers). Takes several minutes for each workload; run it on a quiet machine.
+Time ports in depth, after proving them as `jaxport run` does: more processes, until every ratio of the port is decided;
+the limits of the machine; and other ways to run the original in JAX (peers). --thorough also times one thread and the
+phases of a start (import, trace, lower, compile, first call, with memory and code size), and always takes every pair:
+several minutes for each workload. Run it on a quiet machine.
 """,
     operands="[WORKLOAD ...]",
     examples="""\
   jaxport bench running_example
-  jaxport bench my_port.py --threads all --phases 0 --no-peers --no-limits --no-alignment    ratios only
+  jaxport bench my_port.py --thorough           one thread and phases too, and every pair of processes
+  jaxport bench my_port.py --no-peers --no-limits --no-alignment    ratios only
   jaxport bench mnist_mlp --batches 32,1024,8192 --memory-limit 512M
   jaxport bench mnist_mlp --baseline tf/graph    every mode over TensorFlow's graph mode
   jaxport bench my_port.py --pass forward       inference in place of the training step
@@ -55,9 +57,16 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     timing = command.add_argument_group("timing")
     _timing_arguments.add_plan(timing)
     timing.add_argument(
-        "--threads", default="all,1", metavar="N,...",
-        help="thread counts, `all` for one a processor; the first is the headline (default: %(default)s)",
+        "--threads", metavar="N,...",
+        help="thread counts, `all` for one a processor; the first is the headline (default: all; --thorough: all,1)",
     )  # fmt: skip
+    timing.add_argument(
+        "--all-pairs", action="store_true",
+        help="take all --pairs, even where every ratio of the port is decided by fewer",
+    )  # fmt: skip
+    timing.add_argument(
+        "--thorough", action="store_true", help="--threads all,1 --phases 3 --all-pairs, unless these are given"
+    )
     _add_extras(command.add_argument_group("further measurements"))
     _arguments.add_workers(command)
     _arguments.add_ray(command)
@@ -71,8 +80,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def _add_extras(command: argparse._ActionsContainer) -> None:
     command.add_argument(
-        "--phases", type=_option_types.count_or_zero, default=3, metavar="N",
-        help="fresh processes for the median of each phase; 0 skips phases (default: %(default)s)",
+        "--phases", type=_option_types.count_or_zero, metavar="N",
+        help="fresh processes for the median of each phase; 0 skips phases (default: 0; --thorough: 3)",
     )  # fmt: skip
     command.add_argument(
         "--no-limits", action="store_true", help="do not measure the machine's bandwidth and peak FLOP/s"
@@ -103,6 +112,7 @@ def _add_extras(command: argparse._ActionsContainer) -> None:
 def main(options: argparse.Namespace) -> Conclusion:
     """Run, write the record and the report, print the overview; the verdict."""
     _timing_arguments.check_unroll(options)
+    _complete(options)
     out = writable_folder(options.out)
     if options.save:
         writable_folder(options.history)
@@ -142,13 +152,30 @@ def main(options: argparse.Namespace) -> Conclusion:
     )
     with reporter(terminal.console(stderr=True), quiet=options.json) as progress:
         result = whole_run.run(request, progress)
+    if not options.json and (line := _left_out(options)):
+        terminal.complain(line)
     return deliver(result, out, options.json, options.history if options.save else None, options.baseline)
+
+
+def _complete(options: argparse.Namespace) -> None:
+    """Give the options that --thorough stands for, where none was given."""
+    options.threads = options.threads or ("all,1" if options.thorough else "all")
+    options.phases = (3 if options.thorough else 0) if options.phases is None else options.phases
+    options.all_pairs = options.all_pairs or options.thorough
+
+
+def _left_out(options: argparse.Namespace) -> str:
+    """What was not measured, with the option that does; "" where nothing is left out."""
+    parts = [] if options.phases else ["the phases of a start: --phases 3"]
+    parts += [] if "," in options.threads else ["other numbers of threads: --threads all,1"]
+    return f"not measured: {'; '.join(parts)}; --thorough measures both" if parts else ""
 
 
 def _plans(options: argparse.Namespace) -> list[Plan]:
     """One plan a thread count; peers with the headline only: each costs a process that imports both frameworks."""
     headline, *others = (
-        _timing_arguments.plan(options, threads) for threads in _option_types.thread_counts(options.threads)
+        dataclasses.replace(_timing_arguments.plan(options, threads), early=not options.all_pairs)
+        for threads in _option_types.thread_counts(options.threads)
     )
     others = [dataclasses.replace(other, peers=False) for other in others]
     settings = {JAX_RETAINED: options.allocator, JAX_SYNCHRONOUS: options.dispatch}

@@ -29,9 +29,10 @@ from compare.writing import writing
 HELP = Help(
     description="""\
 Export a port's forward pass in three forms that run without its code: StableHLO with a runner that needs jaxlib and
-NumPy only, jax.export's form for JAX, and a SavedModel for TensorFlow, with or without Python.
+NumPy only, jax.export's form for JAX, and a SavedModel for TensorFlow.
 
 Weights, the first inputs and their results lie beside them: `python FOLDER/run.py` runs the example and compares.
+`sh FOLDER/run_cpp.sh stablehlo` and `saved_model` build programs in C++ that do so without Python.
 Nothing is judged: `jaxport run` says whether the port is right.
 """,
     operands="WORKLOAD",
@@ -40,6 +41,7 @@ Nothing is judged: `jaxport run` says whether the port is right.
   jaxport export my_port.py -o deployed
   python deployed/run.py                             the example, by jaxlib alone
   python deployed/run.py inputs.npz results.npz      other inputs
+  sh deployed/run_cpp.sh stablehlo                   without Python: C++ and PJRT's C API
 """,
     holds="all three forms were written",
     fails="a side failed to deliver its form; the others were written",

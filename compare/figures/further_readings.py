@@ -264,8 +264,8 @@ def files_in(name: str, folder: str) -> Reading:
     return Reading(name, "", read)
 
 
-def exported_error() -> Reading:
-    """How far the exported example is from its results, as its runner prints it: the largest of all results."""
+def exported_error(runner: str) -> Reading:
+    """How far the exported example is from its results, as a runner prints it: the largest of all results."""
 
     def read(answer: Answer) -> tuple[float, None]:
         differences = re.findall(r"differs by (\S+) of its largest value", answer.text)
@@ -273,7 +273,7 @@ def exported_error() -> Reading:
             raise Unread(f"the runner printed no difference but {answer.text.strip()[:80]!r}")
         return max(float(difference) for difference in differences), None
 
-    return Reading("error of the example, by jaxlib alone", "", read)
+    return Reading(f"error of the example, by {runner}", "", read)
 
 
 def sentences() -> Reading:

@@ -80,6 +80,22 @@ def written_times(label: str, names: Sequence[str]) -> tuple[Reading, ...]:
     return tuple(of(key, name) for key, name in zip(_TOLD, names, strict=True))
 
 
+def steps_that_run() -> tuple[Reading, ...]:
+    """Of the example with `all_reduce` in the replica context: does the plain step run, how many compiled ones do?"""
+
+    def run(answer: Answer, compiled: bool) -> tuple[float, None]:
+        printed = _printed_json(answer)
+        if value_at(printed, "wrong"):
+            raise Unread(f"weights are wrong after: {', '.join(value_at(printed, 'wrong'))}")
+        refusals = value_at(printed, "refused")
+        return sum(not reason for name, reason in refusals.items() if ("compiled" in name) == compiled), None
+
+    return (
+        Reading("whole steps with all_reduce that run uncompiled", "", lambda answer: run(answer, False)),
+        Reading("ways to compile it that run, of 4", "", lambda answer: run(answer, True)),
+    )
+
+
 def _printed_json(answer: Answer) -> Any:
     lines = answer.text.strip().splitlines()
     try:

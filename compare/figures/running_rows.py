@@ -25,8 +25,8 @@ from compare.record.figure_part import Figure, MeasuredExperiment, MeasuredRow
 from compare.run.record_parts import environment
 
 JSON = "--json"
-PROGRAMS = {"jaxport": ("-m", "compare"), "python": ()}
-"""By the first word of a command, what this Python runs."""
+PROGRAMS = {"jaxport": (sys.executable, "-m", "compare"), "python": (sys.executable,), "sh": ("sh",)}
+"""What runs, by the first word of a command: this Python, or a shell."""
 
 _CHECKOUT = Path(__file__).parents[2]
 """Where examples lie; what is installed has none, and says so."""
@@ -99,8 +99,8 @@ def _run(command: str, last: bool, folder: Path, timeout_s: float) -> str:
     program, *arguments = shlex.split(command)
     arguments = [str(_CHECKOUT / argument) if argument.startswith("examples/") else argument for argument in arguments]
     json_too = [JSON] if last and program == "jaxport" else []
-    whole = [sys.executable, *PROGRAMS[program], *arguments, *json_too]
-    # A program that `jaxport compilation launch` runs is this Python too.
+    whole = [*PROGRAMS[program], *arguments, *json_too]
+    # A program that `jaxport compilation launch` runs is this Python too, and so is that of a script.
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
     process = subprocess.Popen(
         whole, cwd=folder, env={**os.environ, "PATH": path}, text=True, start_new_session=True,

@@ -10,12 +10,13 @@ from functools import partial
 from pathlib import Path
 
 from compare.bench import pairs
+from compare.bench.looks import looks
 from compare.bench.roofline import Work
 from compare.bench.timing import SLOWDOWNS
 from compare.inputs.at_size import Prepared
 from compare.inputs.request import Plan
 from compare.measure import machine_limits, used_threads
-from compare.measure.timed_samples import Samples, control_of, is_narrow
+from compare.measure.timed_samples import Samples, control_of, is_decided, is_narrow
 from compare.progress import Reporter
 from compare.prove.collect import Collected
 from compare.record import timing_part
@@ -188,11 +189,7 @@ def _measure_all(
                 threads = _verified_threads(group.sides, samples[workload.name], plan, device)
             samples[workload.name].threads = threads
     for pair in range(plan.most_pairs):
-        wanted_modes = [
-            workload
-            for workload in workloads
-            if pair < plan.pairs or not is_narrow(samples[workload.name], plan.precision)
-        ]
+        wanted_modes = [workload for workload in workloads if needs_more(samples[workload.name], plan, pair)]
         if not wanted_modes:
             break
         reporter.stage(_stage(pair, plan), len(wanted_modes) + 1)
@@ -203,6 +200,27 @@ def _measure_all(
                 reporter.step(workload.name)
                 _replace(group, before)
                 _measure_one(workload, _running(group.sides, processes), samples[workload.name], plan, pair)
+
+
+def needs_more(samples: Samples, plan: Plan, count: int) -> bool:
+    """Whether a workload needs another pair; sets the share of the chance to be wrong that its intervals have.
+
+    Args:
+      samples: of one workload.
+      plan: how many pairs, and whether it may end early.
+      count: pairs that every workload had.
+    """
+    if not plan.early:
+        return count < plan.pairs or not is_narrow(samples, plan.precision)
+    if len(samples.pairs) < count:  # it ended before
+        return False
+    later = [look for look in looks(plan.pairs, plan.most_pairs) if look.pairs >= max(count, 1)]
+    if not later:
+        return False
+    samples.share = later[0].share
+    if later[0].pairs > count:
+        return True
+    return not (is_decided(samples) or (count >= plan.pairs and is_narrow(samples, plan.precision)))
 
 
 def _replace(group: WorkerSet, before: Timed | None) -> list[str]:
@@ -234,6 +252,7 @@ def _running(group: Mapping[str, Side], processes: Mapping[str, _Process]) -> li
 
 def _stage(pair: int, plan: Plan) -> str:
     more = "" if pair < plan.pairs else ", until the A/A interval is narrow"
+    more += ", or until every verdict is decided" if plan.early else ""
     return f"timing{_on(plan)}, processes {pair + 1} of {plan.pairs if pair < plan.pairs else plan.most_pairs}{more}"
 
 

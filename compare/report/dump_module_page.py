@@ -64,6 +64,9 @@ def _sections(module: object) -> Iterator[Section]:
     problems = [(text(problem, "file"), text(problem, "reason")) for problem in entries(module, "problems")]
     if problems:
         yield Section("Not read", blocks=[Table(columns("file", "reason", kind="wrap"), problems)])
+    attributes = [(name, str(value)) for name, value in mapping(module, "attributes").items()]
+    if attributes:
+        yield Section("The call that it was compiled for", blocks=[Table(columns("attribute", "value"), attributes)])
     yield Section("Program before and after optimization", blocks=list(_program(module)))
     yield Section("What runs, in order", blocks=list(_what_runs(module)))
     yield Section("Passes", blocks=list(_passes(module)))

@@ -14,7 +14,7 @@ from compare.report.dump_module_page import FILES, LONGEST, WHOLE, files
 from compare.report.numbers import count_of
 from compare.report.page_console import print_lines, print_rows, print_section
 from compare.report.pages import Cell, Column, Lines, Page, Section, Table
-from compare.report.showable import entries, on_lines, part, printable, text
+from compare.report.showable import entries, mapping, on_lines, part, printable, text
 
 INDEX = "index.html"
 
@@ -24,6 +24,15 @@ _COLUMNS = (
     *(Column("fusions", "number", "wide"), Column("kernels", "number", "wide"), Column("vector", room="wide")),
     *(Column("buffers", "number"), Column("of these temporary", "number", "page")),
     Column("not read", "number", "wide"),
+)
+_CALLS = (
+    *(Column("function", "code wrap"), Column("_XlaMustCompile"), Column("executor_type")),
+    *(Column("config_proto", "code wrap"), Column("node", "code wrap"), Column("called by", "code wrap", "page")),
+    *(Column("graphs", "number"), Column("first graph", "wrap", "page")),
+)
+_CALLS_NOTE = (
+    "With _XlaMustCompile true a function is compiled as a whole, as jit_compile=True asks; without it, autoclustering "
+    "may compile parts."
 )
 _NOTE = (
     "HLO counts the instructions of every computation, those inside fusions included. A kernel is a module of LLVM IR "
@@ -66,8 +75,36 @@ def index_page(dump: Mapping[str, Any]) -> Page:
         origin=[text(dump, "directory"), f"{count} files of modules", f"{len(unknown)} of none"],
         sections=[
             Section("Modules", blocks=[_modules(dump), Lines([_NOTE], "note")]),
+            *_calls(dump),
             Section("Other files", blocks=[rest if unknown else Lines(["Every file belongs to a module."], "note")]),
         ],
+    )
+
+
+def _calls(dump: Mapping[str, Any]) -> list[Section]:
+    """The calls of functions in graphs, where there were graphs to read."""
+    calls, reasons = entries(dump, "calls"), list(mapping(dump, "graphs_not_read").items())
+    if not calls and not reasons:
+        return []
+    lines = [f"not read: {name}: {reason}" for name, reason in reasons]
+    rows = [_call(call) for call in calls]
+    table = Table(_CALLS, rows, "calls", most=LONGEST, whole_in=WHOLE, most_on_console=len(rows))
+    blocks = [table, Lines([*lines, _CALLS_NOTE], "note")]
+    return [Section("Calls of functions in the graphs", blocks=blocks)]
+
+
+def _call(call: object) -> tuple[str, ...]:
+    must = part(call, "must_compile")
+    config, executor = part(call, "config"), part(call, "executor")
+    return (
+        text(call, "function"),
+        numbers.MISSING if must is None else str(must).lower(),
+        numbers.MISSING if executor is None else str(executor) or "default",
+        numbers.MISSING if config is None else str(config) or "empty",
+        text(call, "node"),
+        text(call, "caller") or "the graph",
+        text(call, "files"),
+        text(call, "file"),
     )
 
 
@@ -108,6 +145,8 @@ def print_modules(dump: Mapping[str, Any], console: Console) -> None:
     """A row a module, then a line for each file that could not be read or that belongs to none."""
     safe = on_lines(dump)
     print_rows(_modules(safe), console)
+    for section in _calls(safe):
+        print_section(section, console)
     print_lines(list(_lines(safe)), console)
 
 

@@ -58,15 +58,29 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Request]:
 
 
 def test_bench_times_on_all_threads_and_on_one_with_everything_beside(asked: list[Request]) -> None:
-    cli.main(["bench", "mnist_mlp", "--batches", "64,32,64", "--memory-limit", "2M", "--precision", "3%"])
+    options = ["--batches", "64,32,64", "--memory-limit", "2M", "--precision", "3%", "--thorough"]
+    cli.main(["bench", "mnist_mlp", *options])
     (request,) = asked
     main, *others = request.plans
     assert [plan.threads for plan in request.plans] == list(dict.fromkeys([available_processors(), 1]))
     assert (main.pairs, main.most_pairs, main.precision, main.peers) == (12, 24, 0.03, True)
-    assert not any(plan.peers for plan in others)
+    assert not any(plan.peers for plan in others) and not any(plan.early for plan in request.plans)
     extras = request.extras
     assert (extras.limits, extras.phases, extras.peers) == (True, 3, True)
     assert (extras.batches, extras.memory_limit) == ((64, 32), 2 << 20)
+
+
+def test_bench_alone_ends_early_on_all_threads_and_names_what_it_leaves_out(
+    asked: list[Request], capsys: pytest.CaptureFixture[str]
+) -> None:
+    cli.main(["bench", "mnist_mlp"])
+    cli.main(["bench", "mnist_mlp", "--thorough", "--threads", "1", "--phases", "2"])
+    cli.main(["bench", "mnist_mlp", "--all-pairs"])
+    assert [(len(each.plans), each.extras.phases, each.plans[0].early) for each in asked] == [
+        (1, 0, True), (1, 2, False), (1, 0, False),
+    ]  # fmt: skip
+    said = capsys.readouterr().err
+    assert "not measured: the phases of a start: --phases 3; other numbers of threads: --threads all,1" in said
 
 
 def test_bench_times_with_kept_memory_on_all_threads_alone_and_only_where_glibc_is(

@@ -100,9 +100,9 @@ def test_kernels_of_a_target_stand_without_and_with_fusion() -> None:
 
 def test_an_exported_example_says_how_far_it_is_off() -> None:
     printed = "output: differs by 0 of its largest value\nloss: differs by 2.5e-07 of its largest value\n"
-    assert read(further_readings.exported_error(), None, printed) == (2.5e-07, None)
+    assert read(further_readings.exported_error("C++"), None, printed) == (2.5e-07, None)
     with pytest.raises(Unread, match="printed no difference but 'Killed'"):
-        read(further_readings.exported_error(), None, "Killed\n")
+        read(further_readings.exported_error("C++"), None, "Killed\n")
 
 
 def test_every_reading_refuses_an_empty_record(tmp_path: Path) -> None:

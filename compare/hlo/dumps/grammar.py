@@ -154,6 +154,12 @@ _TENSORFLOW = re.compile(
     re.DOTALL,
 )
 _CLUSTER = re.compile(r"cluster_(?P<cluster>\d+)__XlaCompiledKernel_true.*", re.DOTALL)
+_CALL = re.compile(
+    r"__XlaMustCompile_(?P<must>true|false)_config_proto_(?P<config>\d+)_executor_type_(?P<executor>\d+)_"
+)
+_OF_NOTHING = str(0x9AE16A3B2F90404F)
+"""What TensorFlow's Fingerprint64, FarmHash, makes of an empty string: its constant k2."""
+
 _JAX = re.compile(r"(?:jit|pmap)_(?P<function>.+)", re.DOTALL)
 # Both frameworks write a lambda's "<lambda>" with what a file name cannot hold replaced or dropped.
 _LAMBDAS = ("_lambda", "_lambda_")
@@ -182,6 +188,23 @@ def origin(name: str) -> Origin:
         function = tensorflow["function"] or tensorflow["forward"]
         return Origin("TensorFlow", _spell(function), direction=tensorflow["backward"] or forward)
     return Origin("JAX", _spell(jax["function"])) if jax else Origin()
+
+
+def attributes(name: str) -> dict[str, str]:
+    """What a module's name says of the call that it was compiled for, by TensorFlow's names; empty where nothing.
+
+    TensorFlow puts fingerprints of `config_proto` and `executor_type` there: equal ones are equal settings, and only
+    that of an empty text can be read back.
+    """
+    call = _CALL.search(name)
+    if call is None:
+        return {}
+    executor = "default" if call["executor"] == _OF_NOTHING else f"fingerprint {call['executor']}"
+    return {
+        "_XlaMustCompile": call["must"],
+        "config_proto": "empty" if call["config"] == _OF_NOTHING else f"fingerprint {call['config']}",
+        "executor_type": executor,
+    }
 
 
 def _spell(function: str) -> str:

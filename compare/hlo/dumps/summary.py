@@ -24,7 +24,10 @@ class FileEntry:
 
 @dataclass(frozen=True)
 class ModuleSummary:
-    """All that is known of one module. `options` are XLA's debug options that were not at their default."""
+    """All that is known of one module.
+
+    `options` are XLA's debug options that were not at their default, `attributes` those of the call of TensorFlow.
+    """
 
     number: int
     name: str
@@ -32,6 +35,7 @@ class ModuleSummary:
     function: str
     cluster: int | None
     direction: str
+    attributes: dict[str, str]
     stages: ModuleStages
     kernels: tuple[llvm.Kernel, ...]
     mlir: tuple[llvm.Mlir, ...]
@@ -81,6 +85,7 @@ def _module(directory: Path, module: DumpedModule) -> ModuleSummary:
         function=module.function,
         cluster=module.origin.cluster,
         direction=module.origin.direction,
+        attributes=grammar.attributes(module.name),
         stages=read,
         kernels=llvm.kernels(module),
         mlir=llvm.lowered(module),

@@ -1,0 +1,151 @@
+"""What is exported runs in C++, without Python: by PJRT's C API, and by TensorFlow's."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from compare import cli
+
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.skipif(not (shutil.which("c++") or os.environ.get("CXX")), reason="there is no compiler of C++"),
+]
+
+PROGRAMS = [
+    pytest.param(
+        "stablehlo",
+        marks=pytest.mark.skipif(
+            not (find_spec("xla_plugins") and find_spec("xla_plugins.xla_cpu_pjrt")),
+            reason="the package xla-cpu-pjrt is not installed: pip install 'jaxport[pjrt]'",
+        ),
+    ),
+    pytest.param("saved_model", marks=pytest.mark.skipif(not find_spec("tensorflow"), reason="without TensorFlow")),
+]
+
+FUNCTIONS = """
+import jax.numpy as jnp, tensorflow as tf
+
+def f(x, half, n):
+    return {"turned": tf.transpose(x), "a/half": half * half, "count": n + 1, "sure": n > 4,
+            "wave": tf.complex(x, x), "short": tf.cast(x, tf.float16)}
+
+def g(x, half, n):
+    return {"turned": x.T, "a/half": half * half, "count": n + 1, "sure": n > 4,
+            "wave": x + 1j * x, "short": x.astype(jnp.float16)}
+"""
+
+ANOTHER_WEIGHT = """
+import sys, tensorflow as tf
+module = tf.saved_model.load(sys.argv[1])
+module.held["0"].assign_add(tf.ones_like(module.held["0"]))
+tf.saved_model.save(module, sys.argv[2], signatures=module.signatures)
+"""
+
+
+def python(code: str, *words: str) -> None:
+    subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, timeout=120, check=True)
+
+
+def run(command: list[str], **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+
+
+def build_and_run(folder: Path, program: str) -> subprocess.CompletedProcess[str]:
+    return run(["sh", str(folder / "run_cpp.sh"), program], PYTHON=sys.executable, PATH=os.environ["PATH"])
+
+
+def export(folder: Path, *words: str) -> Path:
+    assert cli.main(["export", *words, "-o", str(folder)]) == 0
+    return folder
+
+
+def run_built(folder: Path, built: Path, program: str) -> subprocess.CompletedProcess[str]:
+    """A program, which the first call builds, with no path in its environment; the linker says what it loads."""
+    if not (built / f"run_{program}").exists():
+        assert build_and_run(built, program).returncode == 0
+    plugin = []
+    if program == "stablehlo" and (places := find_spec("xla_plugins.xla_cpu_pjrt")):
+        plugin = [f"{(places.submodule_search_locations or [''])[0]}/xla_cpu_pjrt.so"]
+    return run([str(built / f"run_{program}"), *plugin, str(folder)], LD_DEBUG="libs")
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return export(tmp_path_factory.mktemp("export") / "model", "mnist_mlp", "--size", "smoke")
+
+
+@pytest.fixture(scope="module")
+def functions(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("functions")
+    (folder / "both.py").write_text(FUNCTIONS)
+    inputs = [part for spec in ("x=f32[2,3]", "half=bf16[3]", "n=i32[2]:0..9") for part in ("--input", spec)]
+    return export(folder / "export", "--tf", f"{folder}/both.py:f", "--jax", f"{folder}/both.py:g", *inputs)
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_a_model_runs_without_python_and_a_planted_error_is_noticed(model: Path, tmp_path: Path, program: str) -> None:
+    done = build_and_run(model, program)
+    assert done.returncode == 0 and re.fullmatch(r"result/output: differs by \S+ of its .*\n", done.stdout), done.stderr
+
+    again = run_built(model, model, program)
+    loaded = set(re.findall(r"calling init: \S*/([^/\s]+)", again.stderr))
+    library, others = {
+        "stablehlo": ("xla_cpu_pjrt.so", "python|jax|tensorflow"),
+        "saved_model": ("libtensorflow_cc.so.2", "python|jax"),
+    }[program]
+    assert again.returncode == 0 and library in loaded, again.stderr[-2000:]
+    assert not [name for name in loaded if re.search(others, name)], loaded
+
+    planted = shutil.copytree(model, tmp_path / "result", dirs_exist_ok=True)
+    arrays = dict(np.load(model / "example.npz"))
+    arrays["result/output"][3, 2] += 1e-4 * np.abs(arrays["result/output"]).max()
+    np.savez(planted / "example.npz", **arrays)
+    found = run_built(planted, model, program)
+    assert found.returncode == 1 and re.search(r"differs by (0\.0001|9\.\d+e-05) ", found.stdout), found.stdout
+    arrays["result/output"][3, 2] = np.nan
+    np.savez(planted / "example.npz", **arrays)
+    assert run_built(planted, model, program).returncode == 1
+    del arrays["result/output"]
+    np.savez(planted / "example.npz", **arrays)
+    found = run_built(planted, model, program)
+    assert found.returncode == 1 and "expected" in found.stderr
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_another_weight_is_noticed(model: Path, tmp_path: Path, program: str) -> None:
+    planted = shutil.copytree(model, tmp_path / "weight", ignore=shutil.ignore_patterns("saved_model"))
+    weights = dict(np.load(model / "weights.npz"))
+    weights["weight/hidden/bias"] += 1
+    np.savez(planted / "weights.npz", **weights)
+    if program == "saved_model":
+        python(ANOTHER_WEIGHT, str(model / "saved_model"), str(planted / "saved_model"))
+    found = run_built(planted, model, program)
+    assert found.returncode == 1 and "result/output: differs by" in found.stdout, found.stderr[-2000:]
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_results_of_several_types_are_compared_each_by_its_name(
+    model: Path, functions: Path, tmp_path: Path, program: str
+) -> None:
+    done = run_built(functions, model, program)
+    names = {"turned", "a/half", "count", "sure", "wave", "short"}
+    assert done.returncode == 0 and set(re.findall("result/(.*):", done.stdout)) == names, done.stderr[-2000:]
+
+    planted = shutil.copytree(functions, tmp_path / "planted")
+    arrays = dict(np.load(functions / "example.npz"))
+    for name in (name for name in arrays if name.startswith("result/")):
+        changed = arrays[name].copy()
+        changed.reshape(-1).view(np.uint8)[-1] ^= 0x10 if changed.dtype != bool else 1
+        np.savez(planted / "example.npz", **{**arrays, name: changed})
+        found = run_built(planted, model, program)
+        differs = {name for name, by in re.findall(r"result/(.*): differs by (\S+)", found.stdout) if float(by) > 1e-5}
+        assert (found.returncode, differs) == (1, {name.removeprefix("result/").partition("::")[0]}), found.stdout
