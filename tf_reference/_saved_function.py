@@ -13,7 +13,15 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tf_reference import _bounded_loops, _graph_entries, _private, _saved_functions, _saved_gradients, _saved_model, _saved_variables
+from tf_reference import (
+    _bounded_loops,
+    _graph_entries,
+    _private,
+    _saved_functions,
+    _saved_gradients,
+    _saved_model,
+    _saved_variables,
+)
 from tf_reference._checkpoint_graph import DAMAGED
 from tf_reference._flat_graph import FlatGraph, with_own_functions
 from tf_reference._graph_entries import Entry, Tensor
@@ -68,7 +76,7 @@ class SavedFunction:
     def make_callable(self) -> Callable[..., dict[str, tf.Tensor]]:
         """A function of tensors, in the order of the entry's inputs, which returns them by name."""
         by_itself = self.stage()
-        # A gradient rewrites the loops of a trace, for XLA or not: each function that calls this has a trace of its own.
+        # A gradient changes the loops of a trace, as XLA takes them or not: whatever calls this has a trace of its own.
         return lambda *arguments: (by_itself if tf.executing_eagerly() else self.stage())(*arguments)
 
     def stage(self) -> Any:

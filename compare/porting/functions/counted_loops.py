@@ -23,12 +23,14 @@ class Count:
       low: expression of the least number that it takes.
       high: of the first above all that it takes.
       down: whether it goes from the largest to the least.
+      is_static: whether Python knows both ends, as numbers or sizes.
     """
 
     at: int
     low: str
     high: str
     down: bool = False
+    is_static: bool = True
 
     @property
     def steps(self) -> tuple[str, int] | None:
@@ -109,8 +111,12 @@ def _counter(
     if limit is None:
         return None
     start, stop = number(writer, inputs[counter]), number(writer, limit)
+    is_static = inputs[counter].host is not None and limit.host is not None
     if not down:
-        return Count(counter, start, stop)
+        return Count(counter, start, stop, is_static=is_static)
+    # What goes down is a scan over the numbers, whose size is static.
+    if not is_static:
+        return None
     return Count(counter, stop if node.type == "GreaterEqual" else _one_more(stop), _one_more(start), down=True)
 
 
