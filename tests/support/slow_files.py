@@ -82,6 +82,7 @@ SLOW = (
     "test_weights_of_layers.py",
     "test_what_is_dropped.py",
     "test_written_blocks.py",
+    "test_scans.py",
     "test_written_loops.py",
     "test_written_operations.py",
     "test_wrong_where_few_look.py",

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from compare.porting.functions.body_writer import BodyWriter
+from compare.porting.functions.needed_nodes import needed_numbers
 from compare.porting.functions.written_values import Value
 from workloads._function_graph import Body, Place
 
-_UP, _DOWN = frozenset({"Less"}), frozenset({"Greater", "GreaterEqual"})
+_UP, _DOWN = frozenset({"Less", "LessEqual"}), frozenset({"Greater", "GreaterEqual"})
 _SUM = re.compile(r"\((.+) ([+-]) (\d+)\)")
 
 
@@ -102,18 +103,18 @@ def _counter(
     down = node.type in _DOWN
     if not down and node.type not in _UP:
         return None
-    counter, end = (_input_of(condition, operand) for operand in node.inputs)
+    counter = _input_of(condition, node.inputs[0])
     if not all(condition.nodes[index].results[number].dtype.startswith("int") for index, number in node.inputs):
         return None
     if counter is None or not _steps_by_one(writer, body, counter, inputs, down):
         return None
-    limit = _limit(writer, condition, node.inputs[1], end, inputs, constant_inputs)
+    limit = _limit(writer, condition, node.inputs[1], inputs, constant_inputs)
     if limit is None:
         return None
     start, stop = number(writer, inputs[counter]), number(writer, limit)
     is_static = inputs[counter].host is not None and limit.host is not None
     if not down:
-        return Count(counter, start, stop, is_static=is_static)
+        return Count(counter, start, _one_more(stop) if node.type == "LessEqual" else stop, is_static=is_static)
     # What goes down is a scan over the numbers, whose size is static.
     if not is_static:
         return None
@@ -157,17 +158,20 @@ def _steps_by_one(writer: BodyWriter, body: Body, k: int, inputs: Sequence[Value
 
 
 def _limit(
-    writer: BodyWriter,
-    condition: Body,
-    place: Place,
-    outside: int | None,
-    inputs: Sequence[Value],
-    constant_inputs: set[int],
+    writer: BodyWriter, condition: Body, place: Place, inputs: Sequence[Value], constant_inputs: set[int]
 ) -> Value | None:
-    node = condition.nodes[source(condition, place)[0]]
-    if node.constant:
-        return Value(node.results[0], host=writer.module.arrays[node.constant])
-    return inputs[outside] if outside is not None and outside in constant_inputs else None
+    """What a counter is compared with: what never changes, or a number or size that the condition makes of that."""
+    outside = _input_of(condition, place)
+    if outside is not None:
+        return inputs[outside] if outside in constant_inputs else None
+    read = needed_numbers(condition, [place[0]])
+    if any(node in read for k, node in enumerate(condition.inputs) if k not in constant_inputs):
+        return None
+    state = writer.module.state
+    inner = BodyWriter(writer.module, replace(condition, outputs=(place,)), inputs)
+    (limit,) = inner.write()
+    writer.module.restore(state)
+    return limit if limit.host is not None and not inner.statements else None
 
 
 def _input_of(body: Body, place: Place) -> int | None:
