@@ -120,6 +120,14 @@ def perhaps_never(x):
     return last.stack()[-1] + 0.0 * x[0]
 
 
+def perhaps_never_from_zeros(x):
+    last, h = tf.TensorArray(tf.float32, size=1, element_shape=[3]), tf.zeros([3])
+    for i in tf.range(tf.shape(x)[0] - 4):
+        h = 0.5 * h + x[i]
+        last = last.write(0, h)
+    return last.stack()[-1] + 0.0 * x[0]
+
+
 def another_than_the_state(x):
     rows, last, h = rows_of(x), tf.TensorArray(tf.float32, size=2, element_shape=[3]), tf.ones([3])
     for i in tf.range(4):
@@ -163,7 +171,7 @@ def within_another(x):
 
 SCANS = [decayed, of_two_lists, with_counter, last_state, backwards, up_to_the_end, within_another]
 OTHERS = [not_all, the_one_before, the_one_behind, from_both_ends, by_another_counter, never,
-          perhaps_never, one_behind_the_counter, in_reverse]  # fmt: skip
+          perhaps_never, perhaps_never_from_zeros, one_behind_the_counter, in_reverse]  # fmt: skip
 ARRAYS = [another_than_the_state, twice]
 
 
@@ -175,10 +183,12 @@ def test_it_computes_the_same_and_has_the_same_gradients(function):
     assert max(found.values()) < 1e-6 and "gradients" in found
 
 
-def test_a_state_of_no_step_is_not_what_was_written():
-    made = written(perhaps_never, [UNSIZED])
+@pytest.mark.parametrize("function", [perhaps_never, perhaps_never_from_zeros])
+def test_a_state_of_no_step_is_not_what_was_written(function):
+    made = written(function, [UNSIZED])
+    assert (".at[0].set(" in made.text) == (function is perhaps_never)
     for size in (4, 5, 6):
-        assert max(errors(perhaps_never, run(made), drawn([UNSIZED], size=size)).values()) < 1e-6
+        assert max(errors(function, run(made), drawn([UNSIZED], size=size)).values()) < 1e-6
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from compare.porting.functions.body_writer import BodyWriter
 from compare.porting.functions.counted_loops import Count, count_steps, source
 from compare.porting.functions.needed_nodes import needed_numbers
@@ -88,7 +90,9 @@ def read_loop(writer: BodyWriter, index: int, node: Node, inputs: Sequence[Value
     if count and count.is_static:
         written = {k: each for k in numbers if (each := _writer_of_filled(body, condition, k, inputs[k]))}
         elements = {k: item for k, each in written.items() if (item := _element(body, each, inputs[k], count))}
-        pairs = {k: _overwritten(writer, body, written[k], inputs[k], count) for k in written.keys() - elements.keys()}
+        pairs = {
+            k: _overwritten(writer, node, body, written[k], inputs[k], count) for k in written.keys() - elements.keys()
+        }
         overwritten = {k: pair for k, pair in sorted(pairs.items()) if pair}
         rows = [k for k in sorted(constants) if _is_gone_over(body, k, inputs[k], count)]
     results = {k: body.outputs[j] for k, (_, j) in overwritten.items()} | elements
@@ -142,20 +146,33 @@ def _element(body: Body, node: Node, value: Value, count: Count) -> Place | None
     return node.inputs[2] if whole and at_counter else None
 
 
-def _overwritten(writer: BodyWriter, body: Body, node: Node, value: Value, count: Count) -> tuple[int, int] | None:
+def _overwritten(
+    writer: BodyWriter, loop: Node, body: Body, node: Node, value: Value, count: Count
+) -> tuple[int, int] | None:
     """The one place that every step writes to, and the variable of the loop that becomes what is written."""
     assert value.reserved is not None
-    step = body.nodes[source(body, node.inputs[1])[0]] if node.type == "TensorListSetItem" else None
-    if step is None or not step.constant or not value.reserved.length.isdigit():
+    where = body.nodes[source(body, node.inputs[1])[0]] if node.type == "TensorListSetItem" else None
+    if where is None or not where.constant or not value.reserved.length.isdigit():
         return None
-    # Without a step nothing is written, and the variable is what it began with.
+    place = int(writer.module.arrays[where.constant].reshape(()))
+    if not 0 <= place < int(value.reserved.length):
+        return None
+    # Without a step nothing is written: zeros stay, and the variable is what it began with.
     base, steps = count.steps or ("", 0)
-    place = int(writer.module.arrays[step.constant].reshape(()))
-    if base or steps < 1 or not 0 <= place < int(value.reserved.length):
-        return None
+    runs = not base and steps > 0
     written = source(body, node.inputs[2])
-    same = [j for j, output in enumerate(body.outputs) if source(body, output) == written]
-    return (place, same[0]) if same else None
+    same = (j for j, output in enumerate(body.outputs) if source(body, output) == written)
+    number = next((j for j in same if runs or _is_zeros(writer, loop.inputs[j])), None)
+    return None if number is None else (place, number)
+
+
+def _is_zeros(writer: BodyWriter, place: Place) -> bool:
+    """Whether a result is zeros, whatever its sizes are."""
+    body = writer.body
+    node = body.nodes[source(body, place)[0]]
+    if node.type == "Fill":
+        node = body.nodes[source(body, node.inputs[1])[0]]
+    return node.type == "ZerosLike" or bool(node.constant and not np.any(writer.module.arrays[node.constant]))
 
 
 def _is_gone_over(body: Body, k: int, value: Value, count: Count) -> bool:
