@@ -27,6 +27,7 @@ from tf_reference._flat_graph import FlatGraph, with_own_functions
 from tf_reference._graph_entries import Entry, Tensor
 from tf_reference._graph_nodes import definition, find_needed, known_shape, node_of
 from tf_reference._keras_archive import bounded_memory
+from tf_reference._own_traces import with_own_traces
 from tf_reference._saved_variables import HANDLES, REFERENCES, Variable
 from tf_reference._text_parts import behind_texts
 from tf_reference._wider_floats import widen
@@ -75,9 +76,7 @@ class SavedFunction:
 
     def make_callable(self) -> Callable[..., dict[str, tf.Tensor]]:
         """A function of tensors, in the order of the entry's inputs, which returns them by name."""
-        by_itself = self.stage()
-        # A gradient changes the loops of a trace, as XLA takes them or not: whatever calls this has a trace of its own.
-        return lambda *arguments: (by_itself if tf.executing_eagerly() else self.stage())(*arguments)
+        return with_own_traces(self.stage())
 
     def stage(self) -> Any:
         """Likewise, as a new tf.function."""

@@ -132,6 +132,7 @@ HEAVY = (
     "test_numpy_model.py",
     "test_operation_map.py",
     "test_own_steps.py",
+    "test_own_traces.py",
     "test_pooling.py",
     "test_promote.py",
     "test_results_page.py",
