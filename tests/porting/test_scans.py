@@ -66,6 +66,24 @@ def up_to_the_end(x):
     return tf.while_loop(lambda i, _: i <= 3, lambda i, h: (i + 1, 0.5 * h + rows.read(i)), (0, tf.zeros([3])))[1]
 
 
+def every_other(x):
+    """The counter is read behind the loop too."""
+    rows, h = rows_of(x), tf.zeros([3])
+    i = tf.constant(0)
+    while i < 3:
+        h = 0.5 * h + rows.read(i)
+        i += 2
+    return h + tf.cast(i, tf.float32)
+
+
+def written_at_every_other(x):
+    states, h = tf.TensorArray(tf.float32, size=4, element_shape=[3]), tf.zeros([3])
+    for i in tf.range(0, 4, 2):
+        h = 0.5 * h + x[i]
+        states = states.write(i, h)
+    return states.stack()
+
+
 def not_all(x):
     rows, h = rows_of(x), tf.zeros([3])
     for i in tf.range(3):
@@ -169,7 +187,8 @@ def within_another(x):
     return h
 
 
-SCANS = [decayed, of_two_lists, with_counter, last_state, backwards, up_to_the_end, within_another]
+SCANS = [decayed, of_two_lists, with_counter, last_state, backwards, up_to_the_end, every_other,
+         written_at_every_other, within_another]  # fmt: skip
 OTHERS = [not_all, the_one_before, the_one_behind, from_both_ends, by_another_counter, never,
           perhaps_never, perhaps_never_from_zeros, one_behind_the_counter, in_reverse]  # fmt: skip
 ARRAYS = [another_than_the_state, twice]
@@ -200,6 +219,7 @@ def test_a_state_of_no_step_is_not_what_was_written(function):
         (last_state, "jax.lax.scan(step, jnp.zeros((3,), jnp.float32), x)[0]"),
         (backwards, "x, reverse=True)[0]"),
         (up_to_the_end, "jnp.float32), x)[0]"),
+        (every_other, "jnp.arange(0, 3, 2, dtype=jnp.int32))[0]"),
     ],
 )
 def test_a_scan_goes_over_the_arrays(function, text):
@@ -220,6 +240,7 @@ def test_what_reads_or_writes_elsewhere_goes_over_numbers(function):
         (with_counter, "jnp.arange(4", "jnp.arange(1, 5"),
         (last_state, "0.5 * h", "0.5 * 0.0"),
         (backwards, ", reverse=True", ""),
+        (every_other, "arange(0, 3, 2", "arange(0, 3, 1"),
     ],
 )
 def test_a_planted_error_is_seen(function, old, new):

@@ -59,7 +59,7 @@ def loop(writer: BodyWriter, index: int, node: Node, inputs: Sequence[Value]) ->
     step = _Step(inner, counter, rows, carried, texts, [inner.array(body_results[k]) for k in loop_read.stacked])
     state = [_begins(writer, loop_read, k) for k in carried_numbers]
     count = loop_read.count
-    if count and (loop_read.stacked or count.down or (rows and carried)):
+    if count and (loop_read.stacked or (carried and (rows or count.down or count.delta != 1))):
         results = _scan(writer, loop_read, step, state)
     elif count:
         results = _for(writer, count, step, state, node) if carried else {}
@@ -142,7 +142,8 @@ def _sequences(writer: BodyWriter, loop_read: Loop, step: _Step) -> tuple[str, d
     assert count is not None
     whole = Definition(step.counter, (), tuple(step.inner.statements), " ".join([*step.next_texts, *step.items]))
     if not step.rows or step.counter.token in read(whole):
-        ends = count.high if count.low == "0" else f"{count.low}, {count.high}"
+        ends = count.high if count.low == "0" and count.delta == 1 else f"{count.low}, {count.high}"
+        ends += "" if count.delta == 1 else f", {count.delta}"
         over.append(f"jnp.arange({ends}, dtype={writer.dtype(loop_read.node.results[count.at])})")
         elements[count.at] = step.counter
     over += [writer.array(loop_read.given[k]) for k in step.rows]
@@ -213,6 +214,8 @@ def _after(count: Count) -> str:
     """What a counter is behind its loop."""
     if count.down:
         return f"jnp.minimum({count.high} - 1, {count.low} - 1)"
+    if count.delta != 1:
+        return f"jnp.maximum({count.low}, {count.low} - ({count.low} - {count.high}) // {count.delta} * {count.delta})"
     return f"jnp.maximum({count.low}, {count.high})"
 
 

@@ -138,9 +138,15 @@ def _element(body: Body, node: Node, value: Value, count: Count) -> Place | None
     assert value.reserved is not None
     if node.type == "TensorListPushBack":
         return None if count.down else node.inputs[1]
-    whole = count.low == "0" and (
-        value.reserved.length == count.high
-        or (value.reserved.length == "0" and node.attributes.get("resize_if_index_out_of_bounds") and not count.down)
+    whole = (
+        count.low == "0"
+        and count.delta == 1
+        and (
+            value.reserved.length == count.high
+            or (
+                value.reserved.length == "0" and node.attributes.get("resize_if_index_out_of_bounds") and not count.down
+            )
+        )
     )
     at_counter = source(body, node.inputs[1]) == (body.inputs[count.at], 0)
     return node.inputs[2] if whole and at_counter else None
@@ -177,7 +183,7 @@ def _is_zeros(writer: BodyWriter, place: Place) -> bool:
 
 def _is_gone_over(body: Body, k: int, value: Value, count: Count) -> bool:
     """Whether all that a loop does with a list is that each step reads its own element, and none is left."""
-    if not value.length or count.low != "0" or value.length != count.high:
+    if not value.length or count.low != "0" or count.delta != 1 or value.length != count.high:
         return False
     own, counter = (body.inputs[k], 0), (body.inputs[count.at], 0)
     readers = [node for node in body.nodes if node.type != "Identity" and own in (source(body, p) for p in node.inputs)]
