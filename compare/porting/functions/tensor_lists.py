@@ -67,10 +67,11 @@ def _of_array(writer: BodyWriter, node: Node) -> Value:
 
 def _stack(writer: BodyWriter, index: int, node: Node, value: Value, array: str) -> list[Value]:
     """The array of a list; of one element, that too."""
-    items = () if value.reserved is None else value.reserved.items
     (stacked,) = writer.assign_results(index, node, [array])
-    is_whole = value.reserved is not None and value.reserved.length == "1" and len(items) == 1
-    return [replace(stacked, only=items[0][1]) if is_whole else stacked]
+    reservation = value.reserved
+    if reservation is None or reservation.length != "1" or len(reservation.items) != 1:
+        return [stacked]
+    return [replace(stacked, only=reservation.items[0][1])]
 
 
 def _make(node: Node, shape: Value, length: str) -> Value:
