@@ -263,6 +263,17 @@ def test_a_number_of_steps_that_an_input_decides_is_no_scan():
         assert np.abs(np.asarray(jax.jit(run(made))(array)) - while_positive(tf.constant(array))).max() < 1e-6
 
 
+@pytest.mark.parametrize("index", [0, -1])
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_the_one_element_of_a_stack_is_along_its_own_axis(index, axis):
+    def function(x):
+        return tf.stack([tf.sin(x)], axis)[index]
+
+    made = written(function, [X])
+    assert max(errors(function, run(made), drawn([X])).values()) < 1e-6
+    assert ("stack" in made.text) == (axis != 0)
+
+
 @pytest.mark.parametrize("function", ARRAYS)
 def test_a_list_that_is_no_state_is_carried(function):
     text = written(function, [X]).text

@@ -142,7 +142,7 @@ class BodyWriter:
         else:
             raise UnwritableError(REASONS.get(node.type, "no rule writes it"))
         variables = self.assign_results(index, node, texts)
-        if node.type == "Pack" and len(values) == 1:
+        if node.type == "Pack" and len(values) == 1 and not node.attributes.get("axis"):
             only = plain(call.array(0))
             return [replace(variables[0], only=only if is_atom(only) or variables[0].text == plain(texts[0]) else "")]
         return variables
