@@ -6,7 +6,7 @@ stay functions, flat ones.
 
 from __future__ import annotations
 
-import hashlib
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -25,6 +25,8 @@ _CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
 _CALL = re.compile(r"(Stateful)?PartitionedCall(_\d+)?")
 _NOTES = ("_class", "_output_shapes", "_XlaMustCompile", "_xla_compile_id")
 """What nodes say of where they stand and of how they were compiled."""
+
+_COPIES = itertools.count()
 
 
 class FlatGraph:
@@ -175,15 +177,15 @@ class _NamesInCall:
 
 
 def with_own_functions(graph: Any) -> Any:
-    """A copy whose functions have names of their own: those of another file, or in another float type, may have theirs.
+    """A copy whose functions have names that none has yet: those of another file or trace may have theirs.
 
     Args:
       graph: a GraphDef.
     """
     own = type(graph)()
     own.CopyFrom(graph)
-    digest = hashlib.sha256(graph.library.SerializeToString(deterministic=True)).hexdigest()[:12]
-    names = {function.signature.name: f"{function.signature.name}_{digest}" for function in own.library.function}
+    number = next(_COPIES)
+    names = {function.signature.name: f"{function.signature.name}_copy{number}" for function in own.library.function}
     for function in own.library.function:
         function.signature.name = names[function.signature.name]
     for node in (*own.node, *(node for function in own.library.function for node in function.node_def)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,12 +13,21 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tf_reference import _graph_entries, _private, _saved_functions, _saved_gradients, _saved_model, _saved_variables
+from tf_reference import (
+    _bounded_loops,
+    _graph_entries,
+    _private,
+    _saved_functions,
+    _saved_gradients,
+    _saved_model,
+    _saved_variables,
+)
 from tf_reference._checkpoint_graph import DAMAGED
 from tf_reference._flat_graph import FlatGraph, with_own_functions
 from tf_reference._graph_entries import Entry, Tensor
 from tf_reference._graph_nodes import definition, find_needed, known_shape, node_of
 from tf_reference._keras_archive import bounded_memory
+from tf_reference._own_traces import with_own_traces
 from tf_reference._saved_variables import HANDLES, REFERENCES, Variable
 from tf_reference._text_parts import behind_texts
 from tf_reference._wider_floats import widen
@@ -65,8 +74,12 @@ class SavedFunction:
         """By node, with the values of the file."""
         return {one.node: tf.Variable(one.array, trainable=one.trainable, name=one.name) for one in self.held}
 
-    def make_callable(self) -> Any:
-        """A tf.function of tensors, in the order of the entry's inputs, which returns them by name."""
+    def make_callable(self) -> Callable[..., dict[str, tf.Tensor]]:
+        """A function of tensors, in the order of the entry's inputs, which returns them by name."""
+        return with_own_traces(self.stage())
+
+    def stage(self) -> Any:
+        """Likewise, as a new tf.function."""
         variables = self.variables
         return tf.function(lambda *arguments: self._call(variables, arguments), autograph=False)
 
@@ -233,6 +246,7 @@ def _part(flat: Any, entry: Entry, in_calls: set[str]) -> tuple[Entry, Any, tupl
         )
     del flat.node[:]
     flat.node.extend(nodes)
+    _bounded_loops.bound(flat)
     return entry, flat, (*remarks, *_saved_gradients.mark(flat))
 
 

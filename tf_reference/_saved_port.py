@@ -47,7 +47,7 @@ def read(selection: SavedGraph, inputs: Sequence[Spec]) -> tuple[FunctionGraph, 
     wider = function
     try:
         wider = function.wider()
-        other = wider.make_callable().get_concrete_function(*_tensor_specs(specs, "float64"))
+        other = wider.stage().get_concrete_function(*_tensor_specs(specs, "float64"))
     except UNTRACED as error:
         why = _foreign.error_line(error)[:200]
         remarks = (*remarks, f"TensorFlow does not compute this graph in float64, which gates need: {why}")
@@ -74,15 +74,15 @@ def saved_graph_port(selection: SavedGraph, inputs: Sequence[Spec], dtype: str, 
     variables = variable_names(_trace(function, specs)[1].graph)
     if weights_file is not None:
         _check_carried(weights_file, {name: variable.numpy() for name, variable in variables.items()})
-    call, concrete = _trace(function, specs, dtype)
-    return Model(forward=call, weights=variable_names(concrete.graph))
+    in_dtype, concrete = _trace(function, specs, dtype)
+    return Model(forward=in_dtype.make_callable(), weights=variable_names(concrete.graph))
 
 
-def _trace(function: SavedFunction, specs: Sequence[Spec], dtype: str = "") -> tuple[Any, Any]:
+def _trace(function: SavedFunction, specs: Sequence[Spec], dtype: str = "") -> tuple[SavedFunction, Any]:
     """The function in this float type, "" for that of the file, and its trace."""
     try:
-        call = (function.wider() if dtype == "float64" else function).make_callable()
-        return call, call.get_concrete_function(*_tensor_specs(specs, dtype))
+        in_dtype = function.wider() if dtype == "float64" else function
+        return in_dtype, in_dtype.stage().get_concrete_function(*_tensor_specs(specs, dtype))
     except UNTRACED as error:
         raise Unsupported(
             f"expected a graph that TensorFlow {tf.__version__} takes{' in float64' * (dtype == 'float64')}, found "

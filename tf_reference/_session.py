@@ -11,6 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from tf_reference._model import Model
+from tf_reference._own_traces import with_own_traces
 from tf_reference._recurrent_states import recurrent_states_of, without_states_left
 from tf_reference._traced_calls import pack
 from workloads._framework import (
@@ -180,6 +181,7 @@ def _build(twin: Twin, dtype: str, anew: bool) -> Model:
     if twin.builds:
         result = target(twin.dimensions, dtype)
         return result if isinstance(result, Model) else Model(result)
+    target = with_own_traces(target)
     if not twin.weights:
         return Model(in_inference(target), state=written_in_calls(target))
     weights = {

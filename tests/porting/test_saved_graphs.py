@@ -69,6 +69,8 @@ def drawn(made: WrittenFunction) -> list[np.ndarray]:
         ("functions", "infer_tf", "weights['net']['count'].astype(x.dtype)"),
         ("keras", "", "weights['attention']['query']['kernel']"),
         ("looped", "", "jax.lax.fori_loop(0, 3, step, x)"),
+        ("recurrent", "", "jax.lax.scan(step, "),
+        ("ranged", "", "jax.lax.fori_loop(0, x.shape[0], step"),
         ("twins", "", "jax.lax.stop_gradient("),
         ("listener", "", "jnp.abs(jnp.fft.rfft(sound, 8)"),
         ("words", "", "jnp.take(weights['rows'], "),
@@ -98,7 +100,7 @@ def test_a_port_computes_what_the_file_does(folder: Path, name: str, signature: 
     ("name", "signature"),
     [
         ("module", ""), ("module", "embed"), ("functions", "infer_tf"), ("functions", "embed"), ("keras", ""),
-        ("looped", ""), ("twins", ""), ("listener", ""),
+        ("looped", ""), ("twins", ""), ("listener", ""), ("recurrent", ""), ("ranged", ""),
         ("tf1", "predict"), ("tf1", "logits"), ("tf1_resource", "predict"), ("tf1_resource", "logits"),
     ],
 )  # fmt: skip
@@ -140,6 +142,25 @@ def test_gradients_go_through_calls_and_loops(folder: Path) -> None:
         weight.assign_sub(2 * step)
         below = tf.reduce_sum(compute(tf.ones([2, 4]))["output_0"])
         assert float((above - below) / 2e-2) == pytest.approx(float(gradient[0, 0]), rel=2e-2)
+
+
+@pytest.mark.parametrize("name", ["recurrent", "ranged", "looped"])
+def test_every_mode_has_gradients_of_loops_whatever_was_called_first(folder: Path, name: str) -> None:
+    compute = _saved_function.read(SavedGraph(str(folder / name))).make_callable()
+    (shape,) = (result.shape for result in read(folder, name).inputs.values())
+    x = tf.constant(np.random.default_rng(2).standard_normal([size or 2 for size in shape or ()]), tf.float32)
+
+    def differentiate(x: tf.Tensor) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            loss = tf.add_n([tf.reduce_sum(result**2) for result in compute(x).values()])
+        return tape.gradient(loss, x)
+
+    expected = differentiate(x)
+    assert np.abs(expected).max() > 1e-3
+    for compiles in (None, True):
+        found = tf.function(differentiate, jit_compile=compiles, autograph=False)(x)
+        np.testing.assert_allclose(expected, found, rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize("signature", ["", "project"])

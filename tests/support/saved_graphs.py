@@ -156,6 +156,37 @@ def save_keras(folder: Path) -> None:
     keras.Model({"ids": ids, "features": features}, outputs).export(folder, verbose=False)
 
 
+def save_recurrent(folder: Path) -> None:
+    """Recurrent layers of Keras 3: from behind, with a mask, all states and the last one."""
+    keras.utils.set_random_seed(3)
+    x = keras.Input((5, 4), name="x")
+    states = keras.layers.LSTM(3, return_sequences=True, go_backwards=True, name="lstm")(x)
+    gated = keras.layers.GRU(2, reset_after=False, name="gru")(keras.layers.Masking(0.0, name="mask")(x))
+    keras.Model(x, {"states": states, "last": gated}).export(folder, verbose=False)
+
+
+class Ranged(tf.Module):
+    """Loops over a tf.range, which say nothing of their largest number of steps."""
+
+    def __init__(self) -> None:
+        super().__init__(name="ranged")
+        self.w = tf.Variable(_draw(4, 4), name="w")
+
+    @tf.function(input_signature=[_FLOATS])
+    def __call__(self, x: tf.Tensor) -> tf.Tensor:
+        h = tf.zeros([4])
+        for i in tf.range(tf.shape(x)[0]):
+            for _ in tf.range(0, 4, 2):
+                h = tf.tanh(x[i] + tf.linalg.matvec(self.w, h))
+        return h
+
+
+def save_ranged(folder: Path) -> None:
+    """A loop in a loop."""
+    ranged = Ranged()
+    tf.saved_model.save(ranged, folder, signatures=ranged.__call__)
+
+
 def save_looped(folder: Path) -> None:
     """A loop and a branch."""
     tf.saved_model.save(Looped(), folder)
@@ -286,6 +317,7 @@ def save_fused(path: Path) -> None:
 
 SAVED: Mapping[str, Callable[[Path], None]] = {
     "module": save_module, "functions": save_without_signatures, "keras": save_keras, "looped": save_looped,
+    "recurrent": save_recurrent, "ranged": save_ranged,
     "words": save_words, "listener": save_listener, "twins": save_twins,
     "rounded": save_rounded, "reserved": save_reserved,
     "counter": save_counter, "tf1": save_tf1, "tf1_resource": save_tf1_resource,

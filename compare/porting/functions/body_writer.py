@@ -142,8 +142,9 @@ class BodyWriter:
         else:
             raise UnwritableError(REASONS.get(node.type, "no rule writes it"))
         variables = self.assign_results(index, node, texts)
-        if node.type == "Pack" and len(values) == 1 and variables[0].text == plain(texts[0]):
-            return [replace(variables[0], only=plain(call.array(0)))]
+        if node.type == "Pack" and len(values) == 1 and not node.attributes.get("axis"):
+            only = plain(call.array(0))
+            return [replace(variables[0], only=only if is_atom(only) or variables[0].text == plain(texts[0]) else "")]
         return variables
 
     def assign_results(self, index: int, node: Node, texts: Sequence[str]) -> list[Value]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from compare.porting.functions.body_writer import BodyWriter
+from compare.porting.functions.needed_nodes import needed_numbers
 from compare.porting.functions.written_values import Value
 from workloads._function_graph import Body, Place
 
-_UP, _DOWN = frozenset({"Less"}), frozenset({"Greater", "GreaterEqual"})
+_UP, _DOWN = frozenset({"Less", "LessEqual"}), frozenset({"Greater", "GreaterEqual"})
 _SUM = re.compile(r"\((.+) ([+-]) (\d+)\)")
 
 
@@ -23,18 +24,22 @@ class Count:
       low: expression of the least number that it takes.
       high: of the first above all that it takes.
       down: whether it goes from the largest to the least.
+      is_static: whether Python knows both ends, as numbers or sizes.
+      delta: by how much it grows, or falls, in a step.
     """
 
     at: int
     low: str
     high: str
     down: bool = False
+    is_static: bool = True
+    delta: int = 1
 
     @property
     def steps(self) -> tuple[str, int] | None:
         """How often it runs, as an expression and a number that is added to it; None where that is not known."""
         (low, less), (high, more) = linear(self.low), linear(self.high)
-        if low not in ("", high):
+        if self.delta != 1 or low not in ("", high):
             return None
         return ("" if low else high), more - less
 
@@ -100,17 +105,23 @@ def _counter(
     down = node.type in _DOWN
     if not down and node.type not in _UP:
         return None
-    counter, end = (_input_of(condition, operand) for operand in node.inputs)
+    counter = _input_of(condition, node.inputs[0])
     if not all(condition.nodes[index].results[number].dtype.startswith("int") for index, number in node.inputs):
         return None
-    if counter is None or not _steps_by_one(writer, body, counter, inputs, down):
+    delta = None if counter is None else _delta(writer, body, counter, inputs)
+    if counter is None or delta is None or (delta != -1 if down else delta < 1):
         return None
-    limit = _limit(writer, condition, node.inputs[1], end, inputs, constant_inputs)
+    limit = _limit(writer, condition, node.inputs[1], inputs, constant_inputs)
     if limit is None:
         return None
     start, stop = number(writer, inputs[counter]), number(writer, limit)
+    is_static = inputs[counter].host is not None and limit.host is not None
+    # What goes down, or by more than one, is a scan over the numbers, whose size is static.
+    if not is_static and delta != 1:
+        return None
     if not down:
-        return Count(counter, start, stop)
+        high = _one_more(stop) if node.type == "LessEqual" else stop
+        return Count(counter, start, high, is_static=is_static, delta=delta)
     return Count(counter, stop if node.type == "GreaterEqual" else _one_more(stop), _one_more(start), down=True)
 
 
@@ -130,38 +141,44 @@ def _conjunction(body: Body, place: Place) -> list[Place]:
     return [origin]
 
 
-def _steps_by_one(writer: BodyWriter, body: Body, k: int, inputs: Sequence[Value], down: bool) -> bool:
+def _delta(writer: BodyWriter, body: Body, k: int, inputs: Sequence[Value]) -> int | None:
+    """By how much a variable grows in each step; None where that is not known."""
     node = body.nodes[source(body, body.outputs[k])[0]]
-    if node.type not in ("Add", "AddV2", "Sub") or (node.type == "Sub" and not down):
-        return False
+    if node.type not in ("Add", "AddV2", "Sub"):
+        return None
     places = [source(body, place) for place in node.inputs]
     own = (body.inputs[k], 0)
     if own not in places or (node.type == "Sub" and places[0] != own):
-        return False
+        return None
     other = places[1] if places[0] == own else places[0]
     step = body.nodes[other[0]]
-    wanted_step = -1 if down and node.type != "Sub" else 1
-    if step.constant:
-        return bool(writer.module.arrays[step.constant] == wanted_step)
     outside = _input_of(body, other)
-    value = None if outside is None else inputs[outside]
-    if value is None or not value.is_known or value.host is None or outside is None:
-        return False
-    return source(body, body.outputs[outside]) == other and value.host.size == 1 and bool(value.host == wanted_step)
+    if step.constant:
+        host = writer.module.arrays[step.constant]
+    elif outside is not None and source(body, body.outputs[outside]) == other and inputs[outside].is_known:
+        host = inputs[outside].host
+    else:
+        return None
+    if host is None or host.size != 1:
+        return None
+    return int(host.reshape(())) * (-1 if node.type == "Sub" else 1)
 
 
 def _limit(
-    writer: BodyWriter,
-    condition: Body,
-    place: Place,
-    outside: int | None,
-    inputs: Sequence[Value],
-    constant_inputs: set[int],
+    writer: BodyWriter, condition: Body, place: Place, inputs: Sequence[Value], constant_inputs: set[int]
 ) -> Value | None:
-    node = condition.nodes[source(condition, place)[0]]
-    if node.constant:
-        return Value(node.results[0], host=writer.module.arrays[node.constant])
-    return inputs[outside] if outside is not None and outside in constant_inputs else None
+    """What a counter is compared with: what never changes, or a number or size that the condition makes of that."""
+    outside = _input_of(condition, place)
+    if outside is not None:
+        return inputs[outside] if outside in constant_inputs else None
+    read = needed_numbers(condition, [place[0]])
+    if any(node in read for k, node in enumerate(condition.inputs) if k not in constant_inputs):
+        return None
+    state = writer.module.state
+    inner = BodyWriter(writer.module, replace(condition, outputs=(place,)), inputs)
+    (limit,) = inner.write()
+    writer.module.restore(state)
+    return limit if limit.host is not None and not inner.statements else None
 
 
 def _input_of(body: Body, place: Place) -> int | None:

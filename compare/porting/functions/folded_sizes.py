@@ -146,6 +146,8 @@ def _move(node: Node, operands: list[Host]) -> Host | None:
             return _repack(first[begin : None if size < 0 else begin + size])
         case "Prod" if first.ndim == 1 and operands[1].size == 1 and not node.attributes.get("keep_dims"):
             return _product(first)
+        case "Max" | "Min" if first.ndim == 0:
+            return first
         case "GatherV2" if first.ndim == 1 and operands[1].dtype != object and operands[2].dtype != object:
             return _repack(first[operands[1].astype(int)])
         case "Reshape" if operands[1].dtype != object:

@@ -6,40 +6,34 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from compare.porting.functions.body_writer import BodyWriter
-from compare.porting.functions.counted_loops import Count, count_steps, source
-from compare.porting.functions.needed_nodes import needed_numbers
-from compare.porting.functions.statements import Line, Variable
+from compare.porting.functions.counted_loops import Count, source
+from compare.porting.functions.read_loops import WRITES, Loop, list_writer, read_loop
+from compare.porting.functions.statements import Definition, Line, Variable, read
 from compare.porting.functions.written_bodies import define, function
 from compare.porting.functions.written_values import Value, tuple_text
 from compare.porting.safe_expressions import UnwritableError
 from workloads._function_graph import Body, Node, Place
 
-_WRITES = frozenset({"TensorListSetItem", "TensorListPushBack"})
-
 
 @dataclass(frozen=True)
-class _Loop:
-    """One loop.
+class _Step:
+    """One step of a loop, as its function is written.
 
     Attributes:
-      node: of it.
-      body: a step, of which what is stacked is an element.
-      condition: whether it goes on.
-      given: what its variables begin with.
-      used: the numbers of those that something reads behind it.
-      fixed: of those that never change.
-      stacked: of lists that get an element a step, which a scan stacks.
-      count: how often it runs, if that is known.
+      inner: writer of its statements.
+      counter: the variable that counts.
+      rows: the elements that it reads of lists, by the numbers of these.
+      carried: what it takes from the step before, by number.
+      next_texts: expressions of what it hands on.
+      items: of what it appends to lists.
     """
 
-    node: Node
-    body: Body
-    condition: Body
-    given: Sequence[Value]
-    used: frozenset[int]
-    fixed: frozenset[int]
-    stacked: tuple[int, ...]
-    count: Count | None
+    inner: BodyWriter
+    counter: Variable
+    rows: Mapping[int, Variable]
+    carried: Mapping[int, Variable]
+    next_texts: Sequence[str]
+    items: Sequence[str]
 
 
 def loop(writer: BodyWriter, index: int, node: Node, inputs: Sequence[Value]) -> list[Value]:
@@ -54,98 +48,53 @@ def loop(writer: BodyWriter, index: int, node: Node, inputs: Sequence[Value]) ->
     Raises:
       UnwritableError: it is not written.
     """
-    loop_read = _read(writer, index, node, inputs)
-    carried_numbers = _carried_variables(loop_read)
-    tokens = {k: Variable(writer.module.token(), _wanted_name(loop_read.body, k)) for k in carried_numbers}
+    loop_read = read_loop(writer, index, node, inputs)
+    carried_numbers = loop_read.carried
+    carried = {k: Variable(writer.module.token(), _wanted_name(loop_read.body, k)) for k in carried_numbers}
+    rows = {k: Variable(writer.module.token(), "item") for k in loop_read.rows}
     counter = Variable(writer.module.token(), "i")
-    inside = [_inside(loop_read, k, value, tokens, counter) for k, value in enumerate(inputs)]
+    inside = [_inside(loop_read, k, value, carried | rows, counter) for k, value in enumerate(inputs)]
     body_results, inner = function(writer, loop_read.body, inside)
     texts = [inner.array(body_results[k]) for k in carried_numbers]
+    step = _Step(inner, counter, rows, carried, texts, [inner.array(body_results[k]) for k in loop_read.stacked])
     state = [_begins(writer, loop_read, k) for k in carried_numbers]
-    values = list(inputs)
-    if loop_read.count and (loop_read.stacked or loop_read.count.down):
-        items = [inner.array(body_results[k]) for k in loop_read.stacked]
-        results = _scan(writer, loop_read, inner, counter, tokens, texts, state, items)
-    elif loop_read.count and carried_numbers:
-        results = _for(writer, inner, loop_read.count, counter, tokens, texts, state, node)
-    elif loop_read.count:
-        results = {}
+    count = loop_read.count
+    if count and (loop_read.stacked or (carried and (rows or count.down or count.delta != 1))):
+        results = _scan(writer, loop_read, step, state)
+    elif count:
+        results = _for(writer, count, step, state, node) if carried else {}
     else:
-        results = _while(writer, loop_read, inner, tokens, texts, state, inside)
-    for k, value in results.items():
-        values[k] = value
-    if loop_read.count and loop_read.count.at in loop_read.used:
-        values[loop_read.count.at] = Value(node.results[loop_read.count.at], text=_after(loop_read.count))
+        results = _while(writer, loop_read, inner, carried, texts, state, inside)
+    values = [results.get(k, value) for k, value in enumerate(inputs)]
+    for k, (place, j) in loop_read.overwritten.items():
+        reservation = inputs[k].reserved
+        if j in results and reservation is not None:
+            values[k] = replace(inputs[k], reserved=replace(reservation, items=((str(place), results[j].text),)))
+    if count and count.at in loop_read.used:
+        values[count.at] = Value(node.results[count.at], text=_after(count))
     # A variable that is handed on keeps the shape of its array.
     results_ = zip(values, node.results, strict=True)
     return [value if result.dtype == "resource" else replace(value, result=result) for value, result in results_]
 
 
-def _read(writer: BodyWriter, index: int, node: Node, inputs: Sequence[Value]) -> _Loop:
-    graph = writer.module.graph
-    body, condition = graph.bodies[node.bodies["body"][0]], graph.bodies[node.bodies["cond"][0]]
-    constants = {k for k in range(len(inputs)) if source(body, body.outputs[k]) == (body.inputs[k], 0)}
-    numbers_read = {place[1] for reader in writer.body.nodes for place in reader.inputs if place[0] == index}
-    numbers_read |= {number for place, number in writer.body.outputs if place == index}
-    count = count_steps(writer, body, condition, inputs, constants)
-    elements = {
-        k: place for k in range(len(inputs)) if count and (place := _element(body, condition, k, inputs[k], count))
-    }
-    outputs = tuple(elements.get(k, place) for k, place in enumerate(body.outputs))
-    for k in elements:
-        writer.module.written[_list_writer(body, k).type] += 1
-    return _Loop(
-        node, replace(body, outputs=outputs), condition, inputs, frozenset(numbers_read), frozenset(constants),
-        tuple(k for k in sorted(elements) if k in numbers_read), count,
-    )  # fmt: skip
-
-
-def _list_writer(body: Body, k: int) -> Node:
-    return body.nodes[source(body, body.outputs[k])[0]]
-
-
-def _element(body: Body, condition: Body, k: int, value: Value, count: Count) -> Place | None:
-    """What a step appends to a list, where all that the loop does with that is to fill it from its beginning."""
-    if value.reserved is None or value.reserved.items or value.text:
-        return None
-    node, own = _list_writer(body, k), (body.inputs[k], 0)
-    if node.type not in _WRITES or source(body, node.inputs[0]) != own:
-        return None
-    read_by_condition = condition.inputs[k] in needed_numbers(condition, [place for place, _ in condition.outputs])
-    if read_by_condition or _readers(body, own) != 1 or _readers(body, source(body, body.outputs[k])) != 1:
-        return None
-    if node.type == "TensorListPushBack":
-        return None if count.down else node.inputs[1]
-    whole = count.low == "0" and (
-        value.reserved.length == count.high
-        or (value.reserved.length == "0" and node.attributes.get("resize_if_index_out_of_bounds") and not count.down)
-    )
-    at_counter = source(body, node.inputs[1]) == (body.inputs[count.at], 0)
-    return node.inputs[2] if whole and at_counter else None
-
-
-def _readers(body: Body, place: Place) -> int:
-    """How many nodes and results read a result, those aside that hand it on."""
-    every = [read for node in body.nodes if node.type != "Identity" for read in node.inputs]
-    return sum(source(body, read) == place for read in (*every, *body.outputs))
-
-
-def _inside(loop_read: _Loop, k: int, value: Value, tokens: Mapping[int, Variable], counter: Variable) -> Value:
+def _inside(loop_read: Loop, k: int, value: Value, variables: Mapping[int, Variable], counter: Variable) -> Value:
     """What a variable is in a step."""
-    if k in tokens:
-        return Value(loop_read.node.results[k], text=tokens[k].token)
+    if k in loop_read.rows:
+        return replace(value, row=variables[k].token)
+    if k in variables:
+        return Value(loop_read.node.results[k], text=variables[k].token)
     if loop_read.count and k == loop_read.count.at:
         return Value(loop_read.node.results[k], text=counter.token)
     return value
 
 
-def _begins(writer: BodyWriter, loop_read: _Loop, k: int) -> str:
+def _begins(writer: BodyWriter, loop_read: Loop, k: int) -> str:
     """What a variable begins with: a list that nothing is written to yet has the shape that a step writes."""
     value = loop_read.given[k]
     if value.reserved is None or value.reserved.items or value.reserved.shape is not None:
         return writer.array(value)
-    node = _list_writer(loop_read.body, k)
-    if node.type not in _WRITES:
+    node = list_writer(loop_read.body, k)
+    if node.type not in WRITES:
         raise UnwritableError("the shape of the elements of a list is not known where its loop begins")
     shape = _sizes(writer, loop_read, node.inputs[1 if node.type == "TensorListPushBack" else 2])
     if shape is None or node.type == "TensorListPushBack":
@@ -153,7 +102,7 @@ def _begins(writer: BodyWriter, loop_read: _Loop, k: int) -> str:
     return writer.array(replace(value, reserved=replace(value.reserved, shape=shape)))
 
 
-def _sizes(writer: BodyWriter, loop_read: _Loop, place: Place) -> tuple[int | str, ...] | None:
+def _sizes(writer: BodyWriter, loop_read: Loop, place: Place) -> tuple[int | str, ...] | None:
     """The sizes of what a step writes; a size that is not fixed is that of a variable that becomes what is written."""
     body = loop_read.body
     shape = body.nodes[place[0]].results[place[1]].shape
@@ -167,72 +116,78 @@ def _sizes(writer: BodyWriter, loop_read: _Loop, place: Place) -> tuple[int | st
     return tuple(f"{texts[0]}.shape[{axis}]" if size is None else size for axis, size in enumerate(shape))
 
 
-def _carried_variables(loop_read: _Loop) -> list[int]:
-    """The variables of a loop that it has to carry."""
-    body, count = loop_read.body, loop_read.count
-    numbers = {place: k for k, place in enumerate(body.inputs)}
-    read = needed_numbers(loop_read.condition, [place for place, _ in loop_read.condition.outputs])
-    open_ = set(loop_read.used) | (
-        set() if count else {k for k, place in enumerate(loop_read.condition.inputs) if place in read}
-    )
-    selection: set[int] = set()
-    seen_variables: set[int] = set()
-    while open_:
-        k = open_.pop()
-        if k in seen_variables or k in loop_read.fixed or (count and k == count.at):
-            continue
-        seen_variables.add(k)
-        if k not in loop_read.stacked:
-            selection.add(k)
-        open_ |= {numbers[node] for node in needed_numbers(body, [body.outputs[k][0]]) if node in numbers}
-    return sorted(selection)
-
-
-def _scan(
-    writer: BodyWriter, loop_read: _Loop, inner: BodyWriter, counter: Variable, tokens: dict[int, Variable],
-    texts: Sequence[str], state: Sequence[str], items: Sequence[str],
-) -> dict[int, Value]:  # fmt: skip
-    count = loop_read.count
+def _scan(writer: BodyWriter, loop_read: Loop, step: _Step, state: Sequence[str]) -> dict[int, Value]:
+    count, results = loop_read.count, loop_read.node.results
     assert count is not None
-    ends = count.high if count.low == "0" else f"{count.low}, {count.high}"
-    over = f"jnp.arange({ends}, dtype={writer.dtype(loop_read.node.results[count.at])})"
-    items_text = _join(items) if items else "None"
-    lists = [Variable(writer.module.token(), "items") for _ in loop_read.stacked]
-    whole = lists if len(lists) == 1 else [Variable(writer.module.token(), "items")]
-    variables = [Variable(writer.module.token(), variable.wanted) for variable in tokens.values()]
-    whole_state = variables if len(variables) == 1 else [Variable(writer.module.token(), "state")]
-    if not tokens and not count.down:
-        name = define(writer, "step", inner, [counter], [items_text])
-        writer.statements.append(Line(f"jax.lax.map({name}, {over})", tuple(whole)))
+    items = _join(step.items) if step.items else "None"
+    over, elements = _sequences(writer, loop_read, step)
+    parameter = _parameter(writer, step.inner, "inputs", elements)
+    lists = {k: Variable(writer.module.token(), "items") for k in loop_read.stacked}
+    carried = {k: Variable(writer.module.token(), variable.wanted) for k, variable in step.carried.items()}
+    if not carried and not count.down:
+        name = define(writer, "step", step.inner, [parameter], [items])
+        writer.statements.append(Line(f"jax.lax.map({name}, {over})", tuple(lists.values())))
     else:
-        parameters = [*tokens.values()] if len(tokens) == 1 else _unpack(writer, inner, tokens)
-        name = define(writer, "step", inner, [*parameters, counter], [_join(texts), items_text])
+        whole_state = _parameter(writer, step.inner, "state", step.carried)
+        name = define(writer, "step", step.inner, [whole_state, parameter], [_join(step.next_texts), items])
         direction = ", reverse=True" if count.down else ""
         text = f"jax.lax.scan({name}, {_join(state)}, {over}{direction})"
-        writer.statements.append(Line(text, (*whole_state, *whole)))
-    if len(lists) > 1:
-        writer.statements.append(Line(whole[0].token, tuple(lists)))
-    if len(variables) > 1:
-        writer.statements.append(Line(whole_state[0].token, tuple(variables)))
-    results = loop_read.node.results
-    return {
-        k: Value(results[k], text=variable.token)
-        for k, variable in (*zip(loop_read.stacked, lists, strict=True), *zip(tokens, variables, strict=True))
-    }
+        _take_results(writer, text, carried if carried.keys() & loop_read.read_behind else {}, lists)
+    return {k: Value(results[k], text=variable.token) for k, variable in (lists | carried).items()}
+
+
+def _sequences(writer: BodyWriter, loop_read: Loop, step: _Step) -> tuple[str, dict[int, Variable]]:
+    """What a scan goes over, and what a step takes of it: the counter only where a step computes with it."""
+    count, over, elements = loop_read.count, list[str](), dict[int, Variable]()
+    assert count is not None
+    whole = Definition(step.counter, (), tuple(step.inner.statements), " ".join([*step.next_texts, *step.items]))
+    if not step.rows or step.counter.token in read(whole):
+        ends = count.high if count.low == "0" and count.delta == 1 else f"{count.low}, {count.high}"
+        ends += "" if count.delta == 1 else f", {count.delta}"
+        over.append(f"jnp.arange({ends}, dtype={writer.dtype(loop_read.node.results[count.at])})")
+        elements[count.at] = step.counter
+    over += [writer.array(loop_read.given[k]) for k in step.rows]
+    return _join(over), {**elements, **step.rows}
+
+
+def _take_results(
+    writer: BodyWriter, text: str, carried: Mapping[int, Variable], lists: Mapping[int, Variable]
+) -> None:
+    """The lines that assign what a scan gives: what it carried last, and the lists that it stacked."""
+    if not (carried and lists):
+        variables, place = (carried, 0) if carried else (lists, 1)
+        writer.statements.append(Line(f"{text}[{place}]", tuple(variables.values())))
+        return
+    parts = [(carried, "state"), (lists, "items")]
+    whole = [
+        next(iter(variables.values())) if len(variables) == 1 else Variable(writer.module.token(), wanted_name)
+        for variables, wanted_name in parts
+    ]
+    writer.statements.append(Line(text, tuple(whole)))
+    for (variables, _), one in zip(parts, whole, strict=True):
+        if len(variables) > 1:
+            writer.statements.append(Line(one.token, tuple(variables.values())))
 
 
 def _join(texts: Sequence[str]) -> str:
     return texts[0] if len(texts) == 1 else tuple_text(list(texts))
 
 
-def _for(
-    writer: BodyWriter, inner: BodyWriter, count: Count, counter: Variable, tokens: dict[int, Variable],
-    texts: Sequence[str], state: Sequence[str], node: Node,
-) -> dict[int, Value]:  # fmt: skip
-    parameters = [*tokens.values()] if len(tokens) == 1 else _unpack(writer, inner, tokens)
-    name = define(writer, "step", inner, [counter, *parameters], texts)
+def _parameter(writer: BodyWriter, inner: BodyWriter, wanted_name: str, variables: Mapping[int, Variable]) -> Variable:
+    """One parameter that holds all of these, and the line that takes them from it; the only one itself."""
+    if len(variables) == 1:
+        return next(iter(variables.values()))
+    whole = Variable(writer.module.token(), wanted_name)
+    if variables:
+        inner.statements.insert(0, Line(whole.token, tuple(variables.values())))
+    return whole
+
+
+def _for(writer: BodyWriter, count: Count, step: _Step, state: Sequence[str], node: Node) -> dict[int, Value]:
+    whole = _parameter(writer, step.inner, "state", step.carried)
+    name = define(writer, "step", step.inner, [step.counter, whole], [_join(step.next_texts)])
     text = f"jax.lax.fori_loop({count.low}, {count.high}, {name}, {_join(state)})"
-    return _assign(writer, text, node, tokens)
+    return _assign(writer, text, node, step.carried)
 
 
 def _assign(writer: BodyWriter, text: str, node: Node, tokens: Mapping[int, Variable]) -> dict[int, Value]:
@@ -240,27 +195,18 @@ def _assign(writer: BodyWriter, text: str, node: Node, tokens: Mapping[int, Vari
     return dict(zip(tokens, values, strict=True))
 
 
-def _unpack(writer: BodyWriter, inner: BodyWriter, tokens: Mapping[int, Variable]) -> list[Variable]:
-    """One parameter that holds all variables of a loop, and the line that takes them from it."""
-    whole = Variable(writer.module.token(), "state")
-    if tokens:
-        inner.statements.insert(0, Line(whole.token, tuple(tokens.values())))
-    return [whole]
-
-
 def _while(
-    writer: BodyWriter, loop_read: _Loop, inner: BodyWriter, tokens: dict[int, Variable], texts: Sequence[str],
+    writer: BodyWriter, loop_read: Loop, inner: BodyWriter, tokens: dict[int, Variable], texts: Sequence[str],
     state: Sequence[str], inside: Sequence[Value],
 ) -> dict[int, Value]:  # fmt: skip
     if not tokens:
         raise UnwritableError("nothing in it changes")
-    single = len(tokens) == 1
     others = {k: Variable(writer.module.token(), variable.wanted) for k, variable in tokens.items()}
     test_inputs = [replace(value, text=others[k].token) if k in others else value for k, value in enumerate(inside)]
     truth, test = function(writer, loop_read.condition, test_inputs)
     text = [test.array(truth[0])]
-    goes_on = define(writer, "goes_on", test, [*others.values()] if single else _unpack(writer, test, others), text)
-    step = define(writer, "step", inner, [*tokens.values()] if single else _unpack(writer, inner, tokens), texts)
+    goes_on = define(writer, "goes_on", test, [_parameter(writer, test, "state", others)], text)
+    step = define(writer, "step", inner, [_parameter(writer, inner, "state", tokens)], texts)
     return _assign(writer, f"jax.lax.while_loop({goes_on}, {step}, {_join(state)})", loop_read.node, tokens)
 
 
@@ -268,6 +214,8 @@ def _after(count: Count) -> str:
     """What a counter is behind its loop."""
     if count.down:
         return f"jnp.minimum({count.high} - 1, {count.low} - 1)"
+    if count.delta != 1:
+        return f"jnp.maximum({count.low}, {count.low} - ({count.low} - {count.high}) // {count.delta} * {count.delta})"
     return f"jnp.maximum({count.low}, {count.high})"
 
 

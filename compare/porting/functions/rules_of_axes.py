@@ -150,6 +150,8 @@ def _strided_slice(call: Call) -> str:
     index = indices(call.node, bounds[0], bounds[1], call.host(3).tolist())
     if any(isinstance(part, slice) and "v__" in f"{part.start}{part.stop}" and _is_traced(call) for part in index):
         return _dynamic(call, bounds)
+    if call.values[0].only and index in ((0,), (-1,)):
+        return call.values[0].only
     text = index_text(index)
     return f"{call.array(0)}[{text}]" if text else call.array(0)
 

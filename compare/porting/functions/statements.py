@@ -6,7 +6,7 @@ import builtins
 import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from compare.porting.identifiers import OF_FILES, identifier
 
@@ -81,15 +81,16 @@ def render(
     names_reserved: Sequence[str],
     own: Sequence[str] = (),
 ) -> list[str]:
-    """The lines of a body with its return.
+    """The lines of a body with its return, without those that define what nothing reads.
 
     Args:
       statements: in order.
       result: the expression that it returns; "" of none.
       names: of the variables that are there, by token.
-      names_reserved: names that are taken for the module.
+      names_reserved: names that are taken for the module; calls of these stay.
       own: of the variables that are there, those of this body alone, whose names may be given anew.
     """
+    statements = _without_unread(statements, result, names_reserved) if result else statements
     last = _last_uses(statements, result)
     alive, lines = dict(names), list[str]()
     outer = frozenset(names) - {*own}
@@ -108,6 +109,25 @@ def render(
         comment = f"  # {statement.comment}" if statement.comment else ""
         lines.append(f"{targets} = {text}{comment}" if targets else f"{text}{comment}")
     return [*lines, f"return {_with_names(result, alive)}"] if result else lines
+
+
+def _without_unread(statements: Sequence[Statement], result: str, kept: Sequence[str]) -> list[Statement]:
+    tokens = {match[0] for match in TOKEN.finditer(result)}
+    remaining: list[Statement] = []
+    for statement in reversed(statements):
+        if isinstance(statement, Definition):
+            if statement.name.token in tokens:
+                body = _without_unread(statement.body, statement.result, kept)
+                remaining.append(replace(statement, body=tuple(body)))
+                tokens |= read(remaining[-1])
+        elif not statement.defines or tokens & {one.token for one in statement.defines} or _calls(statement, kept):
+            remaining.append(statement)
+            tokens |= {match[0] for match in TOKEN.finditer(statement.text)}
+    return remaining[::-1]
+
+
+def _calls(line: Line, names: Sequence[str]) -> bool:
+    return any(line.text.startswith(f"{name}(") for name in names)
 
 
 def _definition(definition: Definition, alive: Mapping[str, str], names_reserved: Sequence[str]) -> list[str]:

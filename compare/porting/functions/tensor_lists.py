@@ -31,13 +31,15 @@ def results(writer: BodyWriter, index: int, node: Node, values: Sequence[Value])
         case "EmptyTensorList":
             return [_make(node, values[0], "0")]
         case "TensorListFromTensor":
-            return [Value(node.results[0], text=writer.variable(node, 0))]
+            return [_of_array(writer, node)]
         case "TensorListSetItem":
             return [_write(writer, node, values, _length(writer, values[1]), 2)]
         case "TensorListPushBack":
             return [_push(writer, node, values)]
         case "TensorListLength":
             return [_size(writer, node, values[0])]
+    if values[0].row:
+        return [Value(node.results[0], text=values[0].row)]
     array = f"({writer.array(values[0])})"
     match node.type:
         case "TensorListGetItem":
@@ -48,13 +50,28 @@ def results(writer: BodyWriter, index: int, node: Node, values: Sequence[Value])
             return (
                 [Value(node.results[0], text=writer.array(values[0]))]
                 if values[0].text
-                else writer.assign_results(index, node, [array])
+                else _stack(writer, index, node, values[0], array)
             )
     name = writer.variable(node, 0)
     whole = f"{name}.reshape(-1, *{name}.shape[2:])"
     return writer.assign_results(
         index, node, [whole, f"jnp.full({name}.shape[0], {name}.shape[1], {writer.dtype(node.results[1])})"]
     )
+
+
+def _of_array(writer: BodyWriter, node: Node) -> Value:
+    name, shape = writer.variable(node, 0), writer.values[node.inputs[0]].result.shape
+    length = f"{name}.shape[0]" if not shape or shape[0] is None else str(shape[0])
+    return Value(node.results[0], text=name, length=length)
+
+
+def _stack(writer: BodyWriter, index: int, node: Node, value: Value, array: str) -> list[Value]:
+    """The array of a list; of one element, that too."""
+    (stacked,) = writer.assign_results(index, node, [array])
+    reservation = value.reserved
+    if reservation is None or reservation.length != "1" or len(reservation.items) != 1:
+        return [stacked]
+    return [replace(stacked, only=reservation.items[0][1])]
 
 
 def _make(node: Node, shape: Value, length: str) -> Value:

@@ -37,6 +37,8 @@ class Value:
       host: numbers, or expressions of Python's own integers, as an array of objects.
       only: the expression of its one element, where `text` stacks that alone.
       reserved: what there is of a list of tensors that is no array yet.
+      length: the expression of how many elements a list of tensors has, of one that an array was made into.
+      row: the variable of the element that each step of a scan reads of a list; "" where none goes over it.
     """
 
     result: Result
@@ -44,6 +46,8 @@ class Value:
     only: str = ""
     host: np.ndarray[Any, Any] | None = field(default=None, compare=False)
     reserved: Reserved | None = None
+    length: str = ""
+    row: str = ""
 
     @property
     def is_known(self) -> bool:

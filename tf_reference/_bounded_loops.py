@@ -1,0 +1,222 @@
+"""How often the loops of a saved graph run at most: XLA compiles no gradient of a loop that does not say it.
+
+Where XLA compiles a function, AutoGraph gives each loop over a tf.range its number of steps; a function that was saved
+was traced for no compiler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import tensorflow as tf
+
+from tf_reference._graph_nodes import node_of
+
+_LOOPS = frozenset({"While", "StatelessWhile"})
+_COMPARISONS = {"Less": (1, 0), "LessEqual": (1, 1), "Greater": (-1, 0), "GreaterEqual": (-1, 1)}
+"""The direction in which a counter goes that one of these stops, and whether it takes the limit too."""
+
+_RESULTS = {"Const": "output", "Cast": "y"}
+"""What the result of an operation is called in a function; "z" of all that compute."""
+
+_MAXIMUM = 1
+"""The input of a loop that is its largest number of steps, -1 where that is not said: only its gradient reads it."""
+
+
+def bound(graph: Any) -> None:
+    """Give the loops of a flat graph that count, in place, their largest number of steps.
+
+    Args:
+      graph: a GraphDef without calls.
+    """
+    library = {function.signature.name: function for function in graph.library.function}
+    bodies = [(graph.node, [], True)]
+    bodies += [(one.node_def, one.ret.values(), False) for one in library.values()]
+    for nodes, results, in_graph in bodies:
+        around = _Body(nodes, (), results)
+        for node in [node for node in nodes if node.op in _LOOPS]:
+            parts = [library.get(node.attr[name].func.name) for name in ("cond", "body")]
+            condition, step = (None if part is None else _of_function(part) for part in parts)
+            if condition is None or step is None:
+                continue
+            loop = _Loop(node, around, condition, step)
+            counter = next(loop.counters(), None) if loop.says_nothing() else None
+            if counter is not None:
+                node.input[_MAXIMUM] = _add_count(nodes, node.name, counter, in_graph)
+
+
+class _Body:
+    """The nodes of a graph or a function.
+
+    Args:
+      nodes: themselves.
+      arguments: names of what it takes.
+      results: the tensors that it returns.
+    """
+
+    def __init__(self, nodes: Sequence[Any], arguments: Sequence[str], results: Sequence[str]) -> None:
+        self.arguments, self.results = list(arguments), list(results)
+        self._nodes, self._by_name = nodes, {node.name: node for node in nodes}
+
+    def source(self, tensor: str) -> str:
+        """The tensor that an Identity stands for."""
+        names_seen = set[str]()
+        while (node := self.node(tensor)) is not None and node.op == "Identity" and node.name not in names_seen:
+            names_seen.add(node.name)
+            tensor = node.input[0]
+        return tensor
+
+    def node(self, tensor: str) -> Any:
+        """The node that gives a tensor; None of an argument."""
+        return self._by_name.get(node_of(tensor))
+
+    def number(self, tensor: str) -> int | None:
+        """A constant integer; None of what is none."""
+        node = self.node(self.source(tensor))
+        if node is None or node.op != "Const":
+            return None
+        array = tf.make_ndarray(node.attr["value"].tensor)
+        return int(array.reshape(())) if array.size == 1 and array.dtype.kind == "i" else None
+
+    def argument(self, tensor: str) -> int | None:
+        """The number of an argument that a tensor stands for."""
+        source = self.source(tensor)
+        return self.arguments.index(source) if source in self.arguments else None
+
+    def hands_on(self, number: int) -> bool:
+        """Whether a step returns what it takes."""
+        return self.argument(self.results[number]) == number
+
+    def reads(self, tensor: str) -> bool:
+        """Whether a node computes with a tensor."""
+        inputs = (taken for node in self._nodes if node.op != "Identity" for taken in node.input)
+        return any(self.source(taken).removesuffix(":0") == tensor for taken in (*inputs, *self.results))
+
+
+def _of_function(function: Any) -> _Body:
+    signature = function.signature
+    results = [function.ret[result.name] for result in signature.output_arg]
+    return _Body(function.node_def, [argument.name for argument in signature.input_arg], results)
+
+
+@dataclass(frozen=True)
+class _Counter:
+    """What a loop counts by.
+
+    Attributes:
+      dtype: of it, a number of TensorFlow's protos.
+      start: the tensor that it begins with.
+      limit: the tensor or number that it is compared with.
+      delta: what is added to it.
+      inclusive: 1 where it takes the limit too, else 0.
+    """
+
+    dtype: int
+    start: str
+    limit: str | int
+    delta: int
+    inclusive: int
+
+
+@dataclass(frozen=True)
+class _Loop:
+    """A loop.
+
+    Attributes:
+      node: of it.
+      around: the body that it stands in.
+      condition: whether it goes on.
+      step: what it repeats.
+    """
+
+    node: Any
+    around: _Body
+    condition: _Body
+    step: _Body
+
+    def says_nothing(self) -> bool:
+        """Whether it has the place for a largest number of steps, and nothing there that is read."""
+        sizes = {len(self.condition.arguments), len(self.step.arguments), len(self.step.results)}
+        if len(self.node.input) <= _MAXIMUM or self.around.number(self.node.input[_MAXIMUM]) != -1 or len(sizes) != 1:
+            return False
+        own = self.step.arguments[_MAXIMUM]
+        readers = [tensor for k, tensor in enumerate(self.step.results) if self.step.source(tensor) == own]
+        return (
+            len(readers) == 1
+            and self.step.hands_on(_MAXIMUM)
+            and not self.condition.reads(self.condition.arguments[_MAXIMUM])
+            and not self.around.reads(f"{self.node.name}:{_MAXIMUM}")
+        )
+
+    def counters(self) -> Iterator[_Counter]:
+        """Those any of which ends it."""
+        open_ = list(self.condition.results)
+        while open_:
+            node = self.condition.node(self.condition.source(open_.pop()))
+            if node is None:
+                continue
+            if node.op == "LogicalAnd":
+                open_ += node.input[:2]
+            elif node.op in _COMPARISONS:
+                counter = self._counter(node)
+                if counter is not None:
+                    yield counter
+
+    def _counter(self, node: Any) -> _Counter | None:
+        direction, inclusive = _COMPARISONS[node.op]
+        number = self.condition.argument(node.input[0])
+        dtype = node.attr["T"].type
+        if number is None or dtype not in (tf.int32.as_datatype_enum, tf.int64.as_datatype_enum):
+            return None
+        limit, delta = self._limit(node.input[1]), self._delta(number)
+        if limit is None or delta is None or delta * direction <= 0:
+            return None
+        return _Counter(dtype, self.node.input[number], limit, delta, inclusive)
+
+    def _limit(self, tensor: str) -> str | int | None:
+        number = self.condition.argument(tensor)
+        if number is None:
+            return self.condition.number(tensor)
+        return self.node.input[number] if self.step.hands_on(number) else None
+
+    def _delta(self, number: int) -> int | None:
+        """What a step adds to a counter."""
+        node = self.step.node(self.step.source(self.step.results[number]))
+        if node is None or node.op not in ("Add", "AddV2"):
+            return None
+        operands = list(node.input[:2])
+        own = [operand for operand in operands if self.step.argument(operand) == number]
+        if len(own) != 1:
+            return None
+        operands.remove(own[0])
+        outside = self.step.argument(operands[0])
+        if outside is None:
+            return self.step.number(operands[0])
+        return self.around.number(self.node.input[outside]) if self.step.hands_on(outside) else None
+
+
+def _add_count(nodes: Any, loop: str, counter: _Counter, in_graph: bool) -> str:
+    """The tensor of how often a loop runs at most, whose nodes are added: max(0, ceil((limit - start) / delta))."""
+
+    def add(name: str, operation: str, inputs: Sequence[str], types: Mapping[str, int]) -> str:
+        node = nodes.add(op=operation, name=f"{loop}/steps/{name}")
+        node.input.extend(inputs)
+        for key, dtype in types.items():
+            node.attr[key].type = dtype
+        return f"{node.name}:0" if in_graph else f"{node.name}:{_RESULTS.get(operation, 'z')}:0"
+
+    def constant(name: str, number: int) -> str:
+        tensor = add(name, "Const", (), {"dtype": counter.dtype})
+        nodes[-1].attr["value"].tensor.CopyFrom(tf.make_tensor_proto(number, counter.dtype))
+        return tensor
+
+    step, own = abs(counter.delta), {"T": counter.dtype}
+    limit = constant("limit", counter.limit) if isinstance(counter.limit, int) else counter.limit
+    ends = (limit, counter.start) if counter.delta > 0 else (counter.start, limit)
+    distance = add("distance", "Sub", ends, own)
+    rounded = add("rounded", "AddV2", (distance, constant("more", step - 1 + counter.inclusive)), own)
+    count = add("count", "FloorDiv", (rounded, constant("step", step)), own)
+    least = add("least", "Maximum", (count, constant("none", 0)), own)
+    return add("steps", "Cast", (least,), {"SrcT": counter.dtype, "DstT": tf.int32.as_datatype_enum})

@@ -1,0 +1,28 @@
+"""A trace for each function that calls a tf.function: XLA takes a loop, and its gradient, otherwise than a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import tensorflow as tf
+
+from tf_reference import _private
+
+
+def with_own_traces(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function; of a tf.function, one that is traced anew by each function that calls it.
+
+    TensorFlow keeps one trace of it for all modes. AutoGraph says the largest number of steps of a loop only where it
+    traces for XLA, and a gradient changes the loops of the trace that it is taken of.
+    """
+    if not hasattr(function, "experimental_get_tracing_count"):
+        return function
+    staged: Any = function
+
+    def call(*arguments: Any) -> Any:
+        if tf.executing_eagerly():
+            return staged(*arguments)
+        return tf.function(staged.python_function, **_private.staged_with(staged))(*arguments)
+
+    return call
