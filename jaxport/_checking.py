@@ -21,7 +21,14 @@ class RequestError(ValueError):
 
 
 @overload
-def check(tf_fn: str | Path, *, timeout_s: float = 300, quiet: bool = False, isolated: bool = False) -> CheckReport: ...
+def check(
+    tf_fn: str | Path,
+    *,
+    timeout_s: float = 300,
+    quiet: bool = False,
+    isolated: bool = False,
+    fail_fast: bool = False,
+) -> CheckReport: ...
 
 
 @overload
@@ -37,6 +44,7 @@ def check(
     timeout_s: float = 300,
     quiet: bool = False,
     isolated: bool = False,
+    fail_fast: bool = False,
 ) -> CheckReport: ...
 
 
@@ -52,6 +60,7 @@ def check(
     timeout_s: float = 300,
     quiet: bool = False,
     isolated: bool = False,
+    fail_fast: bool = False,
 ) -> CheckReport:
     """Judge a port by the gates of `jaxport run --parity-only`, on objects of this process or on files.
 
@@ -78,9 +87,12 @@ def check(
       quiet: draw no bar, which a terminal or a notebook shows meanwhile.
       isolated: run functions of modules in workers too, which import these modules anew. Lambdas, functions of a
         notebook, and models in memory cannot go there.
+      fail_fast: judge the forward pass, then gradients, then training; stop at the first that fails, and say in
+        `places` which lines of the port differ.
 
     Returns:
-      What was found: `passed`, `verdict`, `gates`, `failures`, `assert_passed()`; a port that fails is no exception.
+      What was found: `passed`, `verdict`, `gates`, `failures`, `places`, `assert_passed()`; a port that fails is no
+      exception.
 
     Raises:
       RequestError: an object cannot be called, an input is missing or does not fit, a function does not run or cannot
@@ -96,7 +108,7 @@ def check(
         from compare.api import doors
         from compare.api.live_workload import Options
 
-        options = Options(dimensions or {}, map or {}, deviations, name, timeout_s, quiet, isolated)
+        options = Options(dimensions or {}, map or {}, deviations, name, timeout_s, quiet, isolated, fail_fast)
         return doors.check(tf_fn, jax_fn, inputs, options)
 
 

@@ -10,6 +10,7 @@ from rich.console import Console
 from compare.api.live_weights import WeightPairs
 from compare.plain_json import to_json
 from compare.record.envelope import Record
+from compare.record.parity_part import Place
 from compare.record.vocabulary import FAIL, NOT_JUDGED, PASS
 from compare.record.workload_part import Workload
 from compare.report import console, table_page, terminal, verdicts
@@ -59,6 +60,7 @@ class CheckReport(Display):
         and another result is missing.
       gates: by name: structure, semantics, rounding, gradients, training, stability.
       failures: the arrays that fail, gate by gate.
+      places: of a check with `fail_fast`, the operations to blame in the pass that fails.
       weights: of a Keras model and an nnx module, which were paired and where they differ; None of other functions.
       record: the same and all that it rests on, as results.json has it (docs/results.md).
     """
@@ -66,6 +68,7 @@ class CheckReport(Display):
     verdict: str
     gates: Mapping[str, Gate]
     failures: Sequence[Failure]
+    places: Sequence[Place]
     weights: WeightPairs | None
     record: Mapping[str, object]
     _text: str
@@ -103,6 +106,7 @@ def report_of(record: Record, weights: WeightPairs | None = None, further: Seque
         verdict=verdicts.outcome(part),
         gates={row.name: Gate(row.verdict, _message(row)) for row in rows},
         failures=tuple(failure for row in rows if row.verdict == FAIL for failure in _failures(row)),
+        places=part.parity.places if part.parity else (),
         weights=weights,
         record=to_json(record),
         _text=_text(record, lines),

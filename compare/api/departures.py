@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 
 from rich.console import Console
@@ -13,6 +12,7 @@ from rich.text import Text
 from compare.hlo.locate import Departure, OperationPlace
 from compare.prove import locating
 from compare.record.vocabulary import FAIL, NOT_JUDGED, PASS
+from compare.report.showable import relative_place
 from workloads._framework import has_no_gradient
 
 
@@ -100,26 +100,13 @@ def rows(departure: Departure, result: locating.Located) -> Iterator[tuple[str, 
     yield "cause", Text.assemble((departure.cause, "bold"), f": {departure.remedy}")
     if departure.gotchas:
         yield "see", Text(f"jaxport lookup gotchas {departure.gotchas}")
-    yield "proof", Text(proof(departure, len(result.departures)))
+    yield "proof", Text(locating.describe_proof(departure, len(result.departures)))
 
 
 def _place(place: OperationPlace, texts: Mapping[str, str]) -> Text:
-    file, _, line = place.source.rpartition(":")
-    file_shown = os.path.relpath(file) if file.startswith(os.getcwd() + os.sep) else file
-    where = f"{file_shown}:{line}" if place.source else f"{place.name}, no source line"
+    where = relative_place(place.source) if place.source else f"{place.name}, no source line"
     inside = f"  in {place.scope}" if place.scope else ""
     return Text.assemble((where, "bold"), f"  {texts.get(place.source, '')}".rstrip(), (inside, "dim"))
-
-
-def proof(departure: Departure, departures: int) -> str:
-    """Why an operation is to blame, where so many are."""
-    if departure.by_change:
-        return "with what the cause says changed, every result agrees"
-    if departure.confirmed and departures > 1:
-        return f"given TensorFlow's values at these {departures} operations, every result agrees"
-    if departure.confirmed:
-        return "given TensorFlow's value here, every result agrees"
-    return "none: no single value makes the results agree; check the line and its consumers"
 
 
 def _afterwards(result: locating.Located) -> Iterator[str]:

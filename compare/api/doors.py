@@ -55,7 +55,8 @@ def check(tf_fn: Any, jax_fn: Any | None, inputs: Mapping[str, Any] | None, opti
         tf_fn, jax_fn = importable(tf_fn, jax_fn, inputs)
     if is_named(tf_fn, jax_fn, inputs):
         with foreign_code_apart(options.timeout_s), display(options.quiet) as progress:
-            return file_check.check(file_workload(tf_fn, jax_fn, inputs, options), options.timeout_s, progress)
+            workload = file_workload(tf_fn, jax_fn, inputs, options)
+            return file_check.check(workload, options.timeout_s, progress, fail_fast=options.fail_fast)
     return live_check.check(tf_fn, jax_fn, inputs or {}, options)
 
 

@@ -13,7 +13,9 @@ from compare.sides.pool import Pool
 from workloads._declared import AnyWorkload
 
 
-def check(workload: AnyWorkload, timeout_s: float, progress: Reporter, pool: Pool | None = None) -> CheckReport:
+def check(
+    workload: AnyWorkload, timeout_s: float, progress: Reporter, pool: Pool | None = None, *, fail_fast: bool = False
+) -> CheckReport:
     """The report of a workload by all gates.
 
     Args:
@@ -21,12 +23,13 @@ def check(workload: AnyWorkload, timeout_s: float, progress: Reporter, pool: Poo
       timeout_s: how long a worker may take for one request.
       progress: shows each step.
       pool: workers that outlive it; by default it starts its own.
+      fail_fast: whether it stops at the first pass that fails, and locates it.
 
     Raises:
       RequestError, BadTarget: it cannot be judged.
       KeyboardInterrupt: the run was interrupted.
     """
-    request = Request((workload,), timeout_s=timeout_s, plans=(), parity_only=True)
+    request = Request((workload,), timeout_s=timeout_s, plans=(), parity_only=True, fail_fast=fail_fast)
     return report_of(_whole(whole_run.run(request, progress, pool)).record)
 
 

@@ -49,7 +49,9 @@ def _judge(workload: Workload, options: Options, pair: LivePair | None) -> Recor
       RequestError: a function does not run, or cannot be traced.
       KeyboardInterrupt: this thread was interrupted.
     """
-    request = Request((workload,), timeout_s=options.timeout_s, plans=(), modes=MODES, parity_only=True)
+    request = Request(
+        (workload,), timeout_s=options.timeout_s, plans=(), modes=MODES, parity_only=True, fail_fast=options.fail_fast
+    )
     result, sides = in_callers_process(lambda pool, progress: whole_run.run(request, progress, pool), options)
     record = result.record
     _check_runs(record.workloads[workload.name], sides)

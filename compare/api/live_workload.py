@@ -45,6 +45,7 @@ class Options:
     timeout_s: float = 300
     quiet: bool = False
     isolated: bool = False
+    fail_fast: bool = False
 
 
 @contextmanager

@@ -163,7 +163,7 @@ def _departure(pass_: str, departure: Departure, departures: int) -> FirstDepart
         cause=departure.cause,
         remedy=departure.remedy,
         gotchas=departure.gotchas,
-        proof=words.proof(departure, departures),
+        proof=locating.describe_proof(departure, departures),
     )
 
 

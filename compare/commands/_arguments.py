@@ -173,6 +173,14 @@ def add_timeout(command: argparse._ActionsContainer) -> None:
     )  # fmt: skip
 
 
+def add_fail_fast(command: argparse._ActionsContainer) -> None:
+    """Add --fail-fast."""
+    command.add_argument(
+        "--fail-fast", action="store_true",
+        help="judge pass after pass, the forward pass first; stop at the first failure, and say which lines differ",
+    )  # fmt: skip
+
+
 def add_modes(command: argparse._ActionsContainer) -> None:
     """Add --modes."""
     command.add_argument(

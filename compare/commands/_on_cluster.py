@@ -34,7 +34,7 @@ _VALUES = (
     *("parity_size", "pairs", "max_pairs", "precision", "budget", "seed", "threads", "phases", "memory_limit"),
     *("timeout", "matmul_precision", "allocator", "dispatch"),
 )
-_FLAGS = ("no_alignment", "parity_only", "no_timing", "no_limits", "no_peers", "deterministic")
+_FLAGS = ("no_alignment", "parity_only", "no_timing", "no_limits", "no_peers", "deterministic", "fail_fast")
 _REPEATED = {"input": "--input", "dimension": "--dimension", "targets": "--target"}
 
 _WRITTEN: Mapping[str, Callable[[Any], list[str]]] = {

@@ -33,6 +33,7 @@ size `smoke`. With --size alone it runs every built-in workload at that size.
   jaxport run mnist_mlp --data ~/mnist.npz           train on the real MNIST
   jaxport run my_port.py                             your port file, weights and training included
   jaxport run my_port.py --modes tf/jit jax/donated --parity-only
+  jaxport run my_port.py --parity-only --fail-fast   stop at the first failure, and say which lines differ
   jaxport run mnist_mlp --baseline tf/graph
   jaxport run my_port.py --pass forward              compare and time inference
   jaxport run my_port.py --target H100 --target v5e:2x2
@@ -55,6 +56,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     _timing_arguments.add_unroll(scope)
     _arguments.add_modes(scope)
     _arguments.add_parity_size(scope)
+    _arguments.add_fail_fast(scope)
     scope.add_argument("--parity-only", action="store_true", help="judge parity only: no programs, kernels or times")
     _arguments.add_no_alignment(scope)
     scope.add_argument("--no-timing", action="store_true", help="judge parity and compare programs only: no times")
@@ -107,6 +109,7 @@ def main(options: argparse.Namespace) -> Conclusion:
             main_pass=options.main_pass,
             unrolled=options.unroll,
             parity_only=options.parity_only,
+            fail_fast=options.fail_fast,
         )
         judgements = Judgements(out / FOLDER, request)
         judgements.sweep()

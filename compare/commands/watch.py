@@ -40,6 +40,7 @@ files, such as weights that a function reads, start `jaxport watch` again.
   jaxport watch my_port.py
   jaxport watch --tf my_tf.py:f --jax my_jax.py:g --input x=f32[8,128]
   jaxport watch my_port.py --modes tf/jit jax/jit    fewer modes are judged faster
+  jaxport watch my_port.py --fail-fast               after each save, the first lines that differ
 """,
     holds="the last judgement holds",
     fails="in the last judgement, a parity verdict fails or is not judged",
@@ -52,6 +53,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     scope = command.add_argument_group("scope")
     _arguments.add_modes(scope)
     _arguments.add_parity_size(scope)
+    _arguments.add_fail_fast(scope)
     _arguments.add_workers(command)
     _arguments.add_out_folder(command.add_argument_group("output"), _arguments.DEFAULT_OUT)
 
@@ -128,6 +130,7 @@ class _Watch:
             plans=(),
             modes=options.modes,
             parity_only=True,
+            fail_fast=options.fail_fast,
         )
 
 

@@ -76,6 +76,7 @@ class Request:
       parity_size: where parity is judged, if not at the size that is compiled and timed.
       alignment: whether the programs are held against each other, value by value.
       parity_only: whether the six gates are all that is asked for: no profile, no cells, no alignment.
+      fail_fast: whether passes are judged one by one, and the run stops at the first that fails and locates it.
     """
 
     workloads: Sequence[AnyWorkload]
@@ -92,6 +93,7 @@ class Request:
     alignment: bool = True
     parity_only: bool = False
     parity_size: str | None = None
+    fail_fast: bool = False
 
     def __post_init__(self) -> None:
         if self.parity_only and self.plans:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,10 +18,12 @@ from compare.ladder.first_lines import first_lines
 from compare.ladder.looking_closer import locate_operations, with_advice
 from compare.ladder.speed_rung import speed, timed_request
 from compare.progress import Reporter
-from compare.prove import both_sides, judging, locating, other_sizes, stability_gate
-from compare.prove.collect import Collected, unique
-from compare.prove.oracle import Doubles
-from compare.record.parity_part import Parity
+from compare.prove import locating
+from compare.prove.both_sides import BothSides, ask_both, evidence_of
+from compare.prove.collect import unique
+from compare.prove.judging import judge_gates
+from compare.prove.other_sizes import with_others
+from compare.prove.stability_gate import with_stability
 from compare.record.rung_part import (
     AGREES,
     FORWARD,
@@ -125,10 +127,10 @@ class _Climbing:
         self._pool.renew()
         self._load()
         layers = self._layers(_framework.FORWARD)
-        deliveries, failures = self._collect((_framework.FORWARD,))
-        parity, _ = self._judge(deliveries, failures)
+        sides = self._collect((_framework.FORWARD,))
+        parity = judge_gates(sides)
         self._keep(rungs_of_gates.structure(parity))
-        self._ran(failures)
+        self._ran(sides.failures)
         self._keep(weights_rung(layers))
         self._keep(rungs_of_gates.forward(parity), layers.layers)
         self._upper(layers.layers)
@@ -136,18 +138,15 @@ class _Climbing:
 
     def _upper(self, layers: Layers) -> None:
         """All gates, with what is far from ordinary inputs, and at other sizes of named dimensions."""
-        deliveries, failures = self._collect(PASSES)
-        parity, doubles = self._judge(deliveries, failures)
-        losses = rungs_of_gates.losses(deliveries, doubles)
-        parity = stability_gate.with_stability(
-            self._pool, parity, self._instance, deliveries, doubles, failures, self._reporter
-        )
-        parity = other_sizes.with_others(self._pool, parity, self._instance, doubles, self._scratch, self._reporter)
+        sides = self._collect(PASSES)
+        parity = judge_gates(sides)
+        losses = rungs_of_gates.losses(sides.deliveries, sides.doubles)
+        parity = with_others(sides, with_stability(sides, parity), self._scratch)
         self._keep(rungs_of_gates.forward(parity), layers)
         self._keep(rungs_of_gates.gradients(parity))
         self._keep(rungs_of_gates.optimizer(parity, self.workload))
         self._keep(rungs_of_gates.trajectory(parity, self.workload, losses))
-        self._ran(failures)
+        self._ran(sides.failures)
 
     def _ran(self, failures: Sequence[Failure]) -> None:
         """What failed beside the gates, as a mode of the port that did not run; of the original, nothing is judged."""
@@ -187,25 +186,18 @@ class _Climbing:
         except SideError as error:
             return asking_layers.Asked(Layers(pass_=pass_, reason=str(error)))
 
-    def _collect(self, passes: Collection[str]) -> tuple[dict[str, Collected], list[Failure]]:
+    def _collect(self, passes: Collection[str]) -> BothSides:
         failures: list[Failure] = []
-        deliveries = both_sides.both(
-            failures,
-            lambda name: both_sides.evidence_of(
-                self._pool, name, self._instance, self._reporter, self._choice.request.modes, passes
-            ),
+        modes = self._choice.request.modes
+        deliveries = ask_both(
+            failures, lambda name: evidence_of(self._pool, name, self._instance, self._reporter, modes, passes)
         )
+        sides = BothSides(self._pool, self._instance, deliveries, failures, self._reporter)
         try:
-            both_sides.check_structure(deliveries, self._instance)
+            sides.check_structure()
         except RequestError as error:
             self._keep(Rung(STRUCTURE, FAIL, (str(error),)))
-        return deliveries, failures
-
-    def _judge(self, deliveries: Mapping[str, Collected], failures: list[Failure]) -> tuple[Parity, Doubles]:
-        drawn_doubles = both_sides.doubles_of(self._pool, deliveries, self._instance, failures)
-        doubles = both_sides.with_more_cases(self._pool, deliveries, drawn_doubles, self._instance, failures)
-        doubles = both_sides.with_late_steps(doubles, self._instance, failures)
-        return judging.parity_of(self._pool, self._instance, deliveries, doubles, failures), doubles
+        return sides.with_doubles().with_more_cases().with_late_steps()
 
     def _keep(self, rung: Rung, layers: Layers | None = None) -> None:
         """Keep a rung; one that fails with where it departs.

@@ -186,7 +186,9 @@ class _Work:
         names = [task.name for task in tasks]
         record = merging.merge(results, missing_parts, names, cluster_nodes, self._suite.size)
         if was_interrupted:
-            record = msgspec.structs.replace(record, workloads=record_parts.with_interruption(record.workloads, names))
+            record = msgspec.structs.replace(
+                record, workloads=record_parts.with_missing(record.workloads, names, record_parts.INTERRUPTED)
+            )
         return RunResult(record, tuple(view for result in results for view in result.views), was_interrupted)
 
     def _take(self, number: int) -> None:

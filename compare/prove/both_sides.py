@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 
 from compare.errors import RequestError
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.executing import ProgramLost
+from compare.hlo.pair import Pair
 from compare.inputs.at_size import Prepared
 from compare.parity import messages
 from compare.progress import Reporter
-from compare.prove.collect import Collected, collect_evidence
+from compare.prove.collect import FLOAT32, Collected, collect_evidence
 from compare.prove.further import find_more_cases
 from compare.prove.integer_programs import replace_doubles_of_integers
 from compare.prove.late_steps import late_steps
@@ -26,12 +27,115 @@ from compare.sides.process_state import is_ours
 from compare.sides.renewal import changed_by
 from compare.sides.replies import Changed
 from compare.sides.workers import failure_of
-from workloads._framework import FORWARD, PASSES, STEP
-from workloads._modes import TF, Mode
+from workloads._framework import FORWARD, PASSES, STEP, Program
+from workloads._modes import JAX, TF, Mode
 from workloads._tree import LONE
 
 
-def both(
+@dataclass(frozen=True)
+class BothSides:
+    """One workload at one size, with what both sides delivered of it so far.
+
+    Attributes:
+      pool: has the sides, with the workload loaded.
+      instance: the workload, and the arrays that it is judged on.
+      deliveries: by side; one that gave nothing is left out.
+      failures: results that are missing; the list grows.
+      reporter: shows every step.
+      doubles: the float64 evidence.
+    """
+
+    pool: Pool
+    instance: Prepared
+    deliveries: Mapping[str, Collected]
+    failures: list[Failure]
+    reporter: Reporter
+    doubles: Doubles = field(default_factory=Doubles)
+
+    def is_lost(self, side: str) -> bool:
+        """Whether a side cannot be asked any more."""
+        return side not in self.deliveries or self.deliveries[side].lost
+
+    def programs(self, pass_: str) -> Pair[Program] | None:
+        """The programs of a pass in float32; None where a side has none."""
+        programs = [self.deliveries[side].programs.get((pass_, FLOAT32)) for side in SIDES if side in self.deliveries]
+        present = [program for program in programs if program is not None]
+        return Pair(*present) if len(present) == len(SIDES) else None
+
+    def check_structure(self) -> None:
+        """Check that both sides return the same leaves.
+
+        Raises:
+          RequestError: both sides return something, and not the same nest.
+        """
+        leaves = {
+            side: set(arrays)
+            for side, delivery in self.deliveries.items()
+            for (mode, pass_, _), arrays in delivery.outputs.items()
+            if pass_ == FORWARD and mode in ("tf/eager", "jax/jit")
+        }
+        if len(leaves) == len(SIDES) and leaves["tf"] != leaves["jax"]:
+            raise RequestError(
+                f"expected both sides of {self.instance.workload.name} to return the same structure, found "
+                f"{_nest(leaves['tf'])} from TensorFlow and {_nest(leaves['jax'])} from JAX: return the same nest"
+            )
+
+    def with_doubles(self) -> BothSides:
+        """The same with its float64 evidence; without any where there is no JAX side."""
+        if self.is_lost(JAX):
+            return self
+        try:
+            doubles = find_doubles(self.pool.get(JAX), list(self.deliveries.values()), self.instance)
+        except SideError as error:
+            self.deliveries[JAX].lost = True
+            self.failures.append(failure_of(error))
+            return self
+        self.failures.extend(doubles.failures)
+        return replace(self, doubles=replace_doubles_of_integers(doubles, self.deliveries))
+
+    def with_more_cases(self) -> BothSides:
+        """The same with float64 evidence of further cases, which the programs suggest."""
+        doubles = self.doubles
+        try:
+            original = make_original(OriginalModes(self.pool, self.instance, self.deliveries.get(TF)), doubles)
+            more = find_more_cases(twin_of(self.instance), self.instance.inputs, doubles, original)
+        except ProgramLost as error:
+            self.failures.append(Failure("both sides", "further cases", str(error)))
+            return self
+        except SideError as error:
+            self.deliveries[TF].lost = True
+            self.failures.append(failure_of(error))
+            return self
+        except UnreadableProgram as error:
+            # A program that runs in its framework alone is judged by the cases that its framework ran.
+            remark = f"no cases were drawn from the programs: {error}"
+            return replace(self, doubles=replace(doubles, remarks=(remark,)))
+        arrays = doubles.arrays | dict(more.arrays)
+        return replace(self, doubles=replace(doubles, arrays=arrays, cases=dict(more.cases), remarks=more.remarks))
+
+    def with_late_steps(self) -> BothSides:
+        """The same with float64 evidence of further training runs, which start where decisions of the step turn."""
+        doubles, training = self.doubles, self.instance.workload.training
+        programs = {side: program for (side, pass_), program in doubles.programs.items() if pass_ == STEP}
+        if training is None:
+            return self
+        try:
+            late = late_steps(twin_of(self.instance), programs, training.steps)
+        except ProgramLost as error:
+            self.failures.append(Failure("both sides", "far training steps", str(error)))
+            return self
+        except UnreadableProgram as error:
+            return replace(self, doubles=replace(doubles, training_remarks=(messages.no_late_steps(str(error)),)))
+        wider = replace(
+            doubles,
+            arrays=doubles.arrays | dict(late.arrays),
+            placements=dict(late.placements),
+            training_remarks=late.remarks,
+        )
+        return replace(self, doubles=wider)
+
+
+def ask_both(
     failures: list[Failure], ask: Callable[[str], Collected], names: Sequence[str] = SIDES
 ) -> dict[str, Collected]:
     """Ask both sides at once; a side that gave nothing is left out.
@@ -113,106 +217,9 @@ def _list_names(names: Sequence[str], most: int = 4) -> str:
     return ", ".join(names[:most]) + more
 
 
-def check_structure(deliveries: Mapping[str, Collected], instance: Prepared) -> None:
-    """Check that both sides return the same leaves.
-
-    Raises:
-      RequestError: both sides return something, and not the same nest.
-    """
-    leaves = {
-        side: set(arrays)
-        for side, delivery in deliveries.items()
-        for (mode, pass_, _), arrays in delivery.outputs.items()
-        if pass_ == FORWARD and mode in ("tf/eager", "jax/jit")
-    }
-    if len(leaves) == len(SIDES) and leaves["tf"] != leaves["jax"]:
-        raise RequestError(
-            f"expected both sides of {instance.workload.name} to return the same structure, found "
-            f"{_nest(leaves['tf'])} from TensorFlow and {_nest(leaves['jax'])} from JAX: return the same nest"
-        )
-
-
 def _nest(leaves: set[str], most: int = 12) -> str:
     """The names of leaves, shortened for a message."""
     if leaves <= {LONE}:
         return "one array" if leaves else "no array at all"
     more = [f"and {len(leaves) - most} more"] if len(leaves) > most else []
     return f"{{{', '.join([*sorted(leaves)[:most], *more])}}}"
-
-
-def doubles_of(pool: Pool, deliveries: Mapping[str, Collected], instance: Prepared, failures: list[Failure]) -> Doubles:
-    """The float64 evidence of both sides; none without a JAX side.
-
-    Args:
-      pool: has the sides.
-      deliveries: what each side delivered, by side.
-      instance: the workload, and the arrays that it is judged on.
-      failures: the list that failures are added to.
-    """
-    if "jax" not in deliveries or deliveries["jax"].lost:
-        return Doubles()
-    try:
-        doubles = find_doubles(pool.get("jax"), list(deliveries.values()), instance)
-    except SideError as error:
-        deliveries["jax"].lost = True
-        failures.append(failure_of(error))
-        return Doubles()
-    failures += doubles.failures
-    return replace_doubles_of_integers(doubles, deliveries)
-
-
-def with_more_cases(
-    pool: Pool, deliveries: Mapping[str, Collected], doubles: Doubles, instance: Prepared, failures: list[Failure]
-) -> Doubles:
-    """The float64 evidence with further cases, which the programs suggest.
-
-    Args:
-      pool: has the sides, the workload loaded.
-      deliveries: what each side delivered, by side.
-      doubles: the float64 evidence of the drawn cases.
-      instance: the workload, and the arrays that it is judged on.
-      failures: the list that failures are added to.
-    """
-    try:
-        original = make_original(OriginalModes(pool, instance, deliveries.get(TF)), doubles)
-        more = find_more_cases(twin_of(instance), instance.inputs, doubles, original)
-    except ProgramLost as error:
-        failures.append(Failure("both sides", "further cases", str(error)))
-        return doubles
-    except SideError as error:
-        deliveries[TF].lost = True
-        failures.append(failure_of(error))
-        return doubles
-    except UnreadableProgram as error:
-        # A program that runs in its framework alone is judged by the cases that its framework ran.
-        return dataclasses.replace(doubles, remarks=(f"no cases were drawn from the programs: {error}",))
-    return dataclasses.replace(
-        doubles, arrays=doubles.arrays | dict(more.arrays), cases=dict(more.cases), remarks=more.remarks
-    )
-
-
-def with_late_steps(doubles: Doubles, instance: Prepared, failures: list[Failure]) -> Doubles:
-    """The float64 evidence with further training runs, which start where decisions of the step turn.
-
-    Args:
-      doubles: the float64 evidence of the ordinary training run.
-      instance: the workload, and the arrays that it is judged on.
-      failures: the list that failures are added to.
-    """
-    training = instance.workload.training
-    programs = {side: program for (side, pass_), program in doubles.programs.items() if pass_ == STEP}
-    if training is None:
-        return doubles
-    try:
-        late = late_steps(twin_of(instance), programs, training.steps)
-    except ProgramLost as error:
-        failures.append(Failure("both sides", "far training steps", str(error)))
-        return doubles
-    except UnreadableProgram as error:
-        return dataclasses.replace(doubles, training_remarks=(messages.no_late_steps(str(error)),))
-    return dataclasses.replace(
-        doubles,
-        arrays=doubles.arrays | dict(late.arrays),
-        placements=dict(late.placements),
-        training_remarks=late.remarks,
-    )

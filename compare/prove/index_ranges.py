@@ -10,7 +10,7 @@ from compare.hlo.bindings import UnreadableProgram
 from compare.inputs.at_size import Prepared, with_arrays
 from compare.parity import messages
 from compare.parity.evidence import TF_REFERENCE
-from compare.prove.both_sides import both
+from compare.prove.both_sides import ask_both
 from compare.prove.collect import FLOAT32, Collected
 from compare.prove.further import is_free_integer, use_of
 from compare.prove.subjects import Readable, twin_of
@@ -34,13 +34,13 @@ def collect_within_tables(
       failures: the list that failures of both sides are added to.
     """
     first: list[Failure] = []
-    deliveries = both(first, lambda name: collect(name, instance))
+    deliveries = ask_both(first, lambda name: collect(name, instance))
     tables = _tables(instance, deliveries)
     if not tables:
         failures += first
         return deliveries, instance, {}
     within = draw_within(instance, tables)
-    deliveries = both(failures, lambda name: collect(name, within))
+    deliveries = ask_both(failures, lambda name: collect(name, within))
     if "tf" in deliveries:
         deliveries["tf"].remarks += [messages.drawn_within(name, table) for name, table in tables.items()]
     return deliveries, within, tables

@@ -130,7 +130,7 @@ def _pass(pool: Pool, instance: Prepared, pass_: str) -> Located:
         return Located(FAILED, reason=str(error))
 
 
-def locate_programs(left: Program, right: Program, instance: Prepared) -> Located:
+def locate_programs(left: Program, right: Program, instance: Prepared, case: str = "") -> Located:
     """One pass of a workload from its two programs.
 
     First both are promoted to float64, where no departure is rounding. Without a departure they run as written.
@@ -139,6 +139,7 @@ def locate_programs(left: Program, right: Program, instance: Prepared) -> Locate
       left: TensorFlow's program.
       right: JAX's program.
       instance: the workload, and the arrays that the programs run on.
+      case: that they are known to differ in; else they run on the first one, and on those of kinks.
 
     Raises:
       UnreadableProgram: a program cannot be read, or run by this process's XLA.
@@ -146,18 +147,20 @@ def locate_programs(left: Program, right: Program, instance: Prepared) -> Locate
     try:
         doubles = promote_program(left), promote_program(right)
     except PromotionError as error:
-        return _locate(left, right, instance, "float32", SINGLE, f"float64: {error}")
-    in_float64 = _locate(*doubles, instance, "float64", DOUBLE)
-    return in_float64 if in_float64.departures else _locate(left, right, instance, "float32", SINGLE)
+        return _locate(left, right, instance, case, "float32", SINGLE, f"float64: {error}")
+    in_float64 = _locate(*doubles, instance, case, "float64", DOUBLE)
+    return in_float64 if in_float64.departures else _locate(left, right, instance, case, "float32", SINGLE)
 
 
 def _locate(
-    left: Program, right: Program, instance: Prepared, dtype: str, precision: Precision, reason: str = ""
+    left: Program, right: Program, instance: Prepared, case: str, dtype: str, precision: Precision, reason: str = ""
 ) -> Located:
     names = instance.loading.cases
     arguments = cases(left, right, instance, most=len(names))
     # One random case distinguishes values as well as three do; cases of kinks show what no random case can.
     positions = [position for position, name in enumerate(names) if position == 0 or is_kinks(name)]
+    if case in names:
+        positions = [names.index(case)]
     samples = [Case(*arguments[position], smooth=not is_kinks(names[position])) for position in positions]
     return _describe(locate(*subjects(left, right), samples, precision), dtype, reason)
 
@@ -186,6 +189,17 @@ def _line(departure: Departure) -> str:
     """The line of the port, or the original's where the port has none."""
     place = departure.right or departure.left
     return place.source if place else ""
+
+
+def describe_proof(departure: Departure, departures: int) -> str:
+    """Why an operation is to blame, where so many are."""
+    if departure.by_change:
+        return "with what the cause says changed, every result agrees"
+    if departure.confirmed and departures > 1:
+        return f"given TensorFlow's values at these {departures} operations, every result agrees"
+    if departure.confirmed:
+        return "given TensorFlow's value here, every result agrees"
+    return "none: no single value makes the results agree; check the line and its consumers"
 
 
 def text(source: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from compare.errors import RequestError
@@ -12,16 +12,16 @@ from compare.inputs.port_files import prepare_others
 from compare.parity import failure_at_size, messages, unjudged_at_size, with_sizes
 from compare.parity.measure import largest
 from compare.progress import Reporter
-from compare.prove import both_sides, judging, refused_cases
-from compare.prove.collect import Collected
-from compare.prove.oracle import Doubles
+from compare.prove.both_sides import BothSides
+from compare.prove.judging import judge_gates
+from compare.prove.refused_cases import collect_accepted
 from compare.record.parity_part import AtSize, Parity
 from compare.record.vocabulary import FAIL, NOT_APPLICABLE, NOT_JUDGED, PASS
 from compare.record.workload_part import Failure
 from compare.sides.pool import Pool
 from workloads import _modes
 from workloads._dimensions import Dimensions
-from workloads._modes import Mode
+from workloads._modes import JAX, TF, Mode
 
 MODES = (_modes.TF_EAGER, _modes.TF_JIT, _modes.PORT)
 """The modes that run at other sizes: the others are judged at the workload's own size."""
@@ -33,34 +33,25 @@ Judged = tuple[AtSize, Parity | None]
 """A size and its own parity; None where nothing could be compared."""
 
 
-def with_others(
-    pool: Pool,
-    parity: Parity,
-    instance: Prepared,
-    doubles: Doubles,
-    scratch: Path,
-    reporter: Reporter,
-) -> Parity:
+def with_others(sides: BothSides, parity: Parity, scratch: Path) -> Parity:
     """The parity with that of each other size, both sides built anew. A port that fails at its own size is not judged.
 
     Args:
-      pool: has the sides.
+      sides: the workload at its own size: a gradient that vanishes at another one is rounding beside what it is here.
       parity: that of the workload's own size.
-      instance: the workload at its own size.
-      doubles: those of its own size: a gradient that vanishes at another one is rounding beside what it is here.
       scratch: where arrays are drawn into.
-      reporter: shows every size.
 
     Raises:
       RequestError: the workload's code fails.
     """
     if parity.verdict == FAIL:
         return parity
-    ordinary = _ordinary(doubles, instance)
+    instance = sides.instance
+    ordinary = _ordinary(sides)
     verdicts = [
         _refuse(other, dimensions)
         if isinstance(other, str)
-        else judge_at(pool, other, dimensions, reporter, MODES, ordinary)
+        else judge_at(sides.pool, other, dimensions, sides.reporter, MODES, ordinary)
         for other, dimensions in zip(prepare_others(instance, scratch), instance.others, strict=True)
     ]
     return with_sizes(parity, verdicts, bool(instance.others))
@@ -70,10 +61,10 @@ def _refuse(reason: str, dimensions: Dimensions) -> Judged:
     return AtSize(dimensions, NOT_APPLICABLE, reason), None
 
 
-def _ordinary(doubles: Doubles, instance: Prepared) -> Ordinary:
+def _ordinary(sides: BothSides) -> Ordinary:
     largest_of: Ordinary = defaultdict(float)
-    for (side, pass_, case), arrays in doubles.arrays.items():
-        if side == "tf" and case in instance.loading.cases:
+    for (side, pass_, case), arrays in sides.doubles.arrays.items():
+        if side == TF and case in sides.instance.loading.cases:
             for leaf, array in arrays.items():
                 largest_of[pass_, leaf] = max(largest_of[pass_, leaf], largest([array]))
     return largest_of
@@ -101,18 +92,12 @@ def judge_at(
       BadTarget: the function that was named for a side does not exist.
     """
     reporter.step(f"at {instance.at}")
-    failures: list[Failure] = []
-
-    def collect(name: str, instance: Prepared) -> Collected:
-        return both_sides.evidence_of(pool, name, instance, reporter, modes)
-
-    deliveries, instance, _ = refused_cases.collect_accepted(instance, collect, failures)
-    if reason := _find_reason(failures, "tf"):
+    sides, _ = collect_accepted(pool, instance, reporter, modes)
+    if reason := _find_reason(sides.failures, TF):
         return _refuse(reason, dimensions)
-    if reason := _find_reason(failures, "jax") or _structure(deliveries, instance):
-        return AtSize(dimensions, FAIL, messages.fails_at_size(instance.title, reason)), None
-    doubles = both_sides.doubles_of(pool, deliveries, instance, failures)
-    parity = judging.parity_of(pool, instance, deliveries, doubles, failures, ordinary)
+    if reason := _find_reason(sides.failures, JAX) or _find_other_structure(sides):
+        return AtSize(dimensions, FAIL, messages.fails_at_size(sides.instance.title, reason)), None
+    parity = judge_gates(sides.with_doubles(), ordinary)
     if reason := failure_at_size(parity):
         return AtSize(dimensions, FAIL, reason), parity
     if reason := unjudged_at_size(parity):
@@ -124,9 +109,9 @@ def _find_reason(failures: Sequence[Failure], side: str) -> str:
     return next((f"{failure.doing}: {failure.reason}" for failure in failures if failure.side == side), "")
 
 
-def _structure(deliveries: Mapping[str, Collected], instance: Prepared) -> str:
+def _find_other_structure(sides: BothSides) -> str:
     try:
-        both_sides.check_structure(deliveries, instance)
+        sides.check_structure()
     except RequestError as error:
         return str(error)
     return ""

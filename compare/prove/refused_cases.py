@@ -2,44 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Collection, Mapping
 
 from compare.inputs.at_size import Prepared, with_arrays
 from compare.parity import messages
 from compare.parity.evidence import TF_REFERENCE
-from compare.prove.both_sides import both
+from compare.progress import Reporter
+from compare.prove.both_sides import BothSides, ask_both, evidence_of
 from compare.prove.collect import Collected
 from compare.prove.index_ranges import Tables, collect_within_tables
 from compare.prove.subjects import twin_of
 from compare.record.workload_part import Failure
-from workloads._framework import FORWARD, GRADIENTS, KINKS
+from compare.sides.pool import Pool
+from workloads._framework import FORWARD, GRADIENTS, KINKS, PASSES
+from workloads._modes import TF, Mode
 
 
 def collect_accepted(
-    at_size: Prepared, collect: Callable[[str, Prepared], Collected], failures: list[Failure]
-) -> tuple[dict[str, Collected], Prepared, Tables]:
-    """What both sides deliver for inputs that the original takes.
+    pool: Pool,
+    instance: Prepared,
+    reporter: Reporter,
+    modes: Collection[Mode] = (),
+    passes: Collection[str] = PASSES,
+) -> tuple[BothSides, Tables]:
+    """What both sides deliver for inputs that the original takes, and the sizes of tables that limit indices.
 
     Indices are drawn anew where it refuses them, and cases of kinks are left out where it refuses these.
 
     Args:
-      at_size: the workload, and the arrays that it is judged on.
-      collect: asks the side of a name.
-      failures: the list that failures of both sides are added to.
+      pool: has the sides.
+      instance: the workload, and the arrays that it is judged on.
+      reporter: shows every step.
+      modes: the modes to run; empty takes all.
+      passes: the passes to run.
+
+    Raises:
+      BadTarget: the function or file that was named for a side does not exist.
     """
+
+    def collect(name: str, instance: Prepared) -> Collected:
+        return evidence_of(pool, name, instance, reporter, modes, passes)
+
     first: list[Failure] = []
-    evidence, smaller, tables = collect_within_tables(at_size, collect, first)
-    reasons = _refused_kinks(smaller, evidence)
+    deliveries, smaller, tables = collect_within_tables(instance, collect, first)
+    reasons = _refused_kinks(smaller, deliveries)
     if not reasons:
-        failures += first
-        return evidence, smaller, tables
+        return BothSides(pool, smaller, deliveries, first, reporter), tables
     twin = twin_of(smaller)
     cases = {case: arrays for case, arrays in twin.cases.items() if case not in reasons}
     smaller = with_arrays(smaller, cases, twin.weights, twin.batches)
-    evidence = both(failures, lambda name: collect(name, smaller))
-    if "tf" in evidence:
-        evidence["tf"].remarks.append(messages.refused_kinks(list(reasons), next(iter(reasons.values()))))
-    return evidence, smaller, tables
+    failures: list[Failure] = []
+    deliveries = ask_both(failures, lambda name: collect(name, smaller))
+    if TF in deliveries:
+        deliveries[TF].remarks.append(messages.refused_kinks(list(reasons), next(iter(reasons.values()))))
+    return BothSides(pool, smaller, deliveries, failures, reporter), tables
 
 
 def _refused_kinks(at_size: Prepared, evidence: Mapping[str, Collected]) -> dict[str, str]:

@@ -12,7 +12,6 @@ import numpy as np
 from compare.hlo import breaking, disturbing, stablehlo_text
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.executing import Options, ProgramLost
-from compare.hlo.pair import Pair
 from compare.hlo.promote import PromotionError
 from compare.inputs.at_size import Prepared
 from compare.parity import messages, stability
@@ -20,20 +19,20 @@ from compare.parity.breaks import Broken, Extent, Outcome, Reached, Swept
 from compare.parity.evidence import PORT, TUNED
 from compare.parity.measure import UNIT_ROUNDOFF
 from compare.parity.stability import BREAKS, UNJUDGED, Rounding, Values
-from compare.progress import Countdown, Reporter, Silent
-from compare.prove.collect import FLOAT32, Collected
+from compare.progress import Countdown, Reporter
+from compare.prove.both_sides import BothSides
 from compare.prove.following import Following
 from compare.prove.moved_arguments import clip_to_range, move_roundings
-from compare.prove.oracle import Doubles, promote_program
-from compare.prove.original_modes import AskEager
+from compare.prove.oracle import promote_program
+from compare.prove.original_modes import AskEager, OriginalModes
 from compare.prove.running import Running, running
 from compare.prove.subjects import first_inputs, subject, twin_of
-from compare.prove.sweeping_regions import SweptRegions, sweep_regions
+from compare.prove.sweeping_regions import sweep_regions
 from compare.prove.swept_calls import MOST_ELEMENTS, CallResults, judge_calls, measure_rounding, plan_calls
 from compare.record.parity_part import Call, Disagreement
-from compare.sides._side import SIDES
 from workloads import _sweeps
 from workloads._framework import FORWARD, GRADIENTS, Program
+from workloads._modes import TF
 from workloads._precision import narrow_dtype
 from workloads._spec import Arrays
 from workloads._sweeps import Probe
@@ -46,79 +45,53 @@ MOST_RECURRING = 4
 """Once so many breaks recur, the others are no chance either."""
 
 
-def sweep(
-    instance: Prepared,
-    deliveries: Mapping[str, Collected],
-    doubles: Doubles,
-    options: Options | None = None,
-    eager: AskEager | None = None,
-    reporter: Reporter = Silent(),  # noqa: B008 - has no state
-) -> Swept:
+def sweep(sides: BothSides, options: Options) -> Swept:
     """Find the range of each float input in which the port holds, by pass.
 
     Args:
-      instance: the workload, and the arrays that it is judged on.
-      deliveries: what each side delivered, by side.
-      doubles: the float64 programs, and their results.
-      options: of XLA, that the port is compiled with in mode `jax/tuned`.
-      eager: asks TensorFlow's eager mode, which a port may follow where TensorFlow's own modes disagree.
-      reporter: shows the progress of the sweep.
+      sides: one workload, with what both sides delivered of it.
+      options: of XLA, that the port is compiled with in mode `jax/tuned`; else empty.
 
     Raises:
       ProgramLost: a program ended the process that ran it, or did not end.
     """
-    if not _sweeps.swept(instance.inputs):
+    inputs, passes = sides.instance.inputs, (FORWARD, GRADIENTS)
+    if not _sweeps.swept(inputs):
         return Swept(reason="no input is a float narrower than float64: there is nothing to sweep")
-    elements = sum(math.prod(spec.shape) for spec in instance.inputs.values())
-    dtype = _narrowest(instance)
-    reaches: list[Reached] = []
-    reasons: list[str] = []
-    findings: list[Disagreement] = []
-    for pass_ in (FORWARD, GRADIENTS):
-        programs = [deliveries[side].programs.get((pass_, FLOAT32)) for side in SIDES if side in deliveries]
-        by_region = None
-        if elements <= MOST_ELEMENTS:
-            by_region = _by_region(pass_, instance, deliveries, dtype, options or {}, reporter)
-        if by_region is not None:
-            reaches += by_region.reached
-            reasons.append(by_region.says)
-            continue
-        if elements > MOST_ELEMENTS:
-            reasons.append(messages.not_swept(pass_, elements))
-            continue
-        exact = doubles.programs.get(("tf", pass_))
-        present = [program for program in (*programs, exact) if program is not None]
-        if len(present) <= len(SIDES):
-            refusal = deliveries["tf"].explain_refusal(pass_) if "tf" in deliveries else ""
-            reasons.append(f"{pass_}: {refusal or 'not swept, a side gave no program'}")
-            continue
-        try:
-            swept = _Pass(pass_, instance, *present, dtype, options or {}, eager)
-            reaches += swept.reach(reporter)
-            findings += swept.findings
-        except ProgramLost:
-            raise
-        except UnreadableProgram as error:
-            reasons.append(f"{pass_}: not swept, the programs do not run apart from their frameworks: {error}")
-    return Swept(tuple(reaches), dtype, "; ".join(reasons), findings=tuple(findings))
-
-
-def _by_region(
-    pass_: str,
-    instance: Prepared,
-    deliveries: Mapping[str, Collected],
-    dtype: str,
-    options: Options,
-    reporter: Reporter,
-) -> SweptRegions | None:
-    """What regions say of a pass; nothing where a side gave no program, or a compiler's options act on all of it."""
-    programs = [deliveries[side].programs.get((pass_, FLOAT32)) for side in ("tf", "jax") if side in deliveries]
-    present = [program for program in programs if program is not None]
-    return (
-        None
-        if options or len(present) < len(SIDES)
-        else sweep_regions(pass_, instance, Pair(*present), dtype, reporter)
+    dtype = _narrowest(sides.instance)
+    elements = sum(math.prod(spec.shape) for spec in inputs.values())
+    if elements > MOST_ELEMENTS:
+        return Swept((), dtype, "; ".join(messages.not_swept(pass_, elements) for pass_ in passes))
+    # A port may follow TensorFlow's eager mode where TensorFlow's own modes disagree.
+    eager = OriginalModes(sides.pool, sides.instance, sides.deliveries.get(TF)).eager
+    parts = [_sweep_pass(sides, pass_, dtype, options, eager) for pass_ in passes]
+    return Swept(
+        tuple(reach for part in parts for reach in part.reached),
+        dtype,
+        "; ".join(part.reason for part in parts if part.reason),
+        findings=tuple(finding for part in parts for finding in part.findings),
     )
+
+
+def _sweep_pass(sides: BothSides, pass_: str, dtype: str, options: Options, eager: AskEager) -> Swept:
+    """A pass by regions; as whole programs where these do not decide, or a compiler's options act on all of it."""
+    programs, exact = sides.programs(pass_), sides.doubles.programs.get((TF, pass_))
+    by_regions = (
+        None if options or programs is None else sweep_regions(pass_, sides.instance, programs, dtype, sides.reporter)
+    )
+    if by_regions is not None:
+        return Swept(by_regions.reached, dtype, by_regions.says)
+    if programs is None or exact is None:
+        refusal = sides.deliveries[TF].explain_refusal(pass_) if TF in sides.deliveries else ""
+        return Swept((), dtype, f"{pass_}: {refusal or 'not swept, a side gave no program'}")
+    try:
+        whole = _Pass(pass_, sides.instance, programs.left, programs.right, exact, dtype, options, eager)
+        reaches = tuple(whole.reach(sides.reporter))
+    except ProgramLost:
+        raise
+    except UnreadableProgram as error:
+        return Swept((), dtype, f"{pass_}: not swept, the programs do not run apart from their frameworks: {error}")
+    return Swept(reaches, dtype, findings=tuple(whole.findings))
 
 
 def _narrowest(instance: Prepared) -> str:
@@ -142,7 +115,7 @@ class _Pass:
         exact: Program,
         dtype: str,
         options: Options,
-        eager: AskEager | None,
+        eager: AskEager,
     ) -> None:
         self._workload, self._pass, self._dtype = instance.workload.name, pass_, dtype
         self._mode = TUNED if options else PORT
@@ -150,7 +123,7 @@ class _Pass:
         self._base = first_inputs(self._twin, self._specs)
         self._original, self._exact = running(original, self._twin, {}), running(exact, self._twin)
         self._port = running(port, self._twin, options)
-        self._following = Following(eager, pass_, instance.title, self._mode) if eager else None
+        self._following = Following(eager, pass_, instance.title, self._mode)
         self._rounding = self._measure_rounding(stablehlo_text.roundings(original.artifact))
         self._recurring = 0
         """Breaks that recur in calls beside them."""
@@ -193,12 +166,12 @@ class _Pass:
     @property
     def findings(self) -> Sequence[Disagreement]:
         """Where TensorFlow's own modes disagree, and the port follows eager mode."""
-        return self._following.findings if self._following else ()
+        return self._following.findings
 
     def _judge(self, probes: Sequence[Probe]) -> list[tuple[Arrays, Values, Outcome]]:
         """As `_by_program`; a call that breaks there, and follows TensorFlow's eager mode, is judged by that mode."""
         judgements = self._by_program(probes)
-        return self._following.follow(judgements, probes, self._rounding) if self._following else judgements
+        return self._following.follow(judgements, probes, self._rounding)
 
     def _by_program(self, probes: Sequence[Probe]) -> list[tuple[Arrays, Values, Outcome]]:
         """The inputs of each call, its values, and its outcome."""

@@ -170,6 +170,27 @@ class Reach(Part, frozen=True, rename={"pass_": "pass"}):
     """Of the port: jax/tuned where it was compiled with the options that it declares."""
 
 
+class Place(Part, frozen=True, rename={"pass_": "pass"}):
+    """Where a pass fails: an operation whose value departs from TensorFlow's, though all that it reads agrees."""
+
+    pass_: Text = ""
+    """The pass: forward, gradients or step."""
+    operation: Text = ""
+    """Its opcode."""
+    tf_line: Text = ""
+    """FILE:LINE in the original; empty where nothing tells it."""
+    jax_line: Text = ""
+    """FILE:LINE in the port; empty likewise."""
+    difference: Text = ""
+    """What differs between both operations."""
+    cause: Text = ""
+    """What is likely wrong; empty where nothing known fits."""
+    remedy: Text = ""
+    """What to do about it; empty likewise."""
+    proof: Text = ""
+    """Why this operation is to blame."""
+
+
 class AtSize(Part, frozen=True):
     """The port at other sizes of its named dimensions."""
 
@@ -198,6 +219,8 @@ class Parity(Part, frozen=True):
     """What the stability gate rests on, by input and pass."""
     sizes: Many[AtSize] = ()
     """Other sizes of named dimensions."""
+    places: Many[Place] = ()
+    """With --fail-fast: the operations to blame in the pass that fails."""
     bit_equal: Many[Text] = ()
     """Modes of TensorFlow whose forward pass and gradients jax/jit has bit for bit, in every case."""
 

@@ -125,6 +125,8 @@ def _lines(record: Record) -> Iterator[Text]:
         for gate in verdicts.gates(workload):
             if gate.verdict == FAIL or (gate.verdict == verdicts.NOT_JUDGED and verdicts.is_judged(workload)):
                 yield Text.assemble(_word(gate.verdict), " ", _single(gate.message))
+        for sentence in verdicts.places(workload):
+            yield Text.assemble(("place", "cyan"), " ", _single(f"{name}: {sentence}"))
         for failure in verdicts.failures(workload):
             yield Text.assemble(("missing", "yellow"), " ", _single(f"{name}: {failure.line}"))
         disagreements = verdicts.disagreements(workload)

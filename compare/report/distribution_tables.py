@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 
 from rich.console import Console
@@ -19,6 +18,7 @@ from compare.record.distribution_part import (
 )
 from compare.record.vocabulary import FAIL, NOT_APPLICABLE, PASS
 from compare.report import numbers
+from compare.report.showable import relative_place
 from compare.report.terminal import cell, print_table
 from workloads._distributing import IN_TURN, OWN, SINGLE
 from workloads._modes import recorded_mode
@@ -215,16 +215,11 @@ def _index_text(index: Sequence[int]) -> str:
     return str(list(index)) if index else ""
 
 
-def _relative_place(source: str) -> str:
-    """A line of a file as seen from the working folder, where it lies in it."""
-    return os.path.relpath(source) if source.startswith(os.getcwd() + os.sep) else source
-
-
 def _transfer(transfer: Transfer) -> str:
     groups = [f"{{{','.join(map(str, group))}}}" for group in transfer.groups[:_MOST_GROUPS]]
     groups += ["..."] if len(transfer.groups) > _MOST_GROUPS else []
     among = f" among {' '.join(groups)}" if groups else ""
-    where = f", {_relative_place(transfer.source)}" if transfer.source else ""
+    where = f", {relative_place(transfer.source)}" if transfer.source else ""
     return (
         f"{transfer.count} x {transfer.kind} of {transfer.arrays} arrays, {numbers.binary_bytes(transfer.bytes)}"
         f"{among}{where}"

@@ -157,6 +157,7 @@ def _parity(workload: Workload) -> list[Block]:
     ]
     return [
         Lines(_parity_facts(parity)),
+        Lines(verdicts.places(workload), title="Where the pass that fails departs"),
         Table(_DEVIATIONS, [_deviation(deviation) for deviation in parity.deviations], title="Deviations"),
         Lines([finding.message for finding in parity.findings], title="Where TensorFlow's own modes disagree"),
         Table(_SIZES, sizes, title="At other sizes"),

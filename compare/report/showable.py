@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -24,6 +25,11 @@ _BREAKS = str.maketrans(dict.fromkeys("\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029", " 
 def present(part: _Part | None) -> _Part | None:
     """The part, or None where nothing of it is there."""
     return None if part is None or part == type(part)() else part
+
+
+def relative_place(source: str) -> str:
+    """A line of a file as seen from the working folder, where it lies in it."""
+    return os.path.relpath(source) if source.startswith(os.getcwd() + os.sep) else source
 
 
 def one_line(text: str) -> str:

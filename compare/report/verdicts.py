@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 from compare.record.base import Number
 from compare.record.envelope import Environment, Record
-from compare.record.parity_part import Comparison, Gate, Parity
+from compare.record.parity_part import Comparison, Gate, Parity, Place
 from compare.record.timing_part import Timing
 from compare.record.vocabulary import FAIL, NOT_APPLICABLE, NOT_JUDGED, PASS
 from compare.record.workload_part import Workload
 from compare.report import numbers
 from compare.report.pages import Cell, Tone
-from compare.report.showable import present
+from compare.report.showable import present, relative_place
 from workloads._spec import GATES
 
 INCOMPLETE = "incomplete"
@@ -197,7 +197,7 @@ def failures(workload: Workload) -> tuple[FailureRow, ...]:
 
 
 def complaints(name: str, workload: Workload) -> tuple[str, ...]:
-    """A line for each gate that fails or is not judged, and for each result that is missing.
+    """A line for each gate that fails or is not judged, for each place, and for each result that is missing.
 
     Args:
       name: of the workload.
@@ -206,6 +206,7 @@ def complaints(name: str, workload: Workload) -> tuple[str, ...]:
     gate_rows = gates(workload) if is_judged(workload) else ()
     messages = [gate.message for gate in gate_rows if gate.verdict == FAIL]
     messages += [f"not judged: {gate.message}" for gate in gate_rows if gate.verdict == NOT_JUDGED]
+    messages += [f"{name}: {sentence}" for sentence in places(workload)]
     messages += [f"{name}: {failure.line}" for failure in failures(workload)]
     return tuple(" ".join(message.split()) for message in messages)
 
@@ -216,6 +217,19 @@ def disagreements(workload: Workload) -> tuple[str, ...]:
     for finding in workload.parity.findings if workload.parity else ():
         first.setdefault((finding.pass_, finding.leaf), finding.message)
     return tuple(first.values())
+
+
+def places(workload: Workload) -> tuple[str, ...]:
+    """Where the pass that fails departs from TensorFlow's, one sentence an operation."""
+    return tuple(map(_describe_place, workload.parity.places)) if workload.parity else ()
+
+
+def _describe_place(place: Place) -> str:
+    original = relative_place(place.tf_line)
+    lines = [relative_place(place.jax_line), original and f"TensorFlow's {original}"]
+    where = f" at {', '.join(filter(None, lines))}" if any(lines) else ", without a source line"
+    causes = [f"{place.cause}: {place.remedy}" if place.remedy else place.cause] if place.cause else []
+    return f"{place.pass_}, {place.operation}{where}: {'; '.join([place.difference, *causes])} (proof: {place.proof})"
 
 
 def why_missing(workload: Workload) -> str:

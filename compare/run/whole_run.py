@@ -22,31 +22,26 @@ from compare.inputs.request import Request
 from compare.inputs.sizes import choose_size
 from compare.measure import measurements, peers, timed_sets
 from compare.progress import Reporter
-from compare.prove import (
-    both_sides,
-    cells,
-    index_ranges,
-    judging,
-    on_targets,
-    other_sizes,
-    program_alignment,
-    program_pairs,
-    refused_cases,
-    stability_gate,
-    unrolling,
-)
+from compare.prove import cells, index_ranges, on_targets, program_alignment, program_pairs, unrolling
+from compare.prove.both_sides import BothSides, ask_both
 from compare.prove.collect import Collected, steps_of
 from compare.prove.collect_program import collect_program
+from compare.prove.judging import judge_gates
+from compare.prove.other_sizes import with_others
 from compare.prove.program_alignment import Examined, Scope
+from compare.prove.refused_cases import collect_accepted
+from compare.prove.stability_gate import with_stability
 from compare.record.envelope import Environment, Record
 from compare.record.parity_part import Parity
 from compare.record.target_part import Target
 from compare.record.vocabulary import FAIL, PASS
 from compare.record.workload_part import Failure, Workload
 from compare.run import record_parts
+from compare.run.first_failure import find_first_failure, locate_failure
 from compare.run.kept_judgements import Judgement, Judgements
 from compare.sides._side import SIDES, BadTarget
 from compare.sides.pool import Pool
+from compare.sides.remembering import RememberingPool
 from compare.sides.workers import failure_of
 from workloads._declared import AnyWorkload
 from workloads._framework import UNROLLED
@@ -102,13 +97,21 @@ def run(
     _check_sizes(request)
     with tempfile.TemporaryDirectory(prefix="jaxport-") as folder:
         scratch = Path(folder)
-        with nullcontext(pool) if pool else Pool(request.sources_with_peers(), scratch, request.timeout_s) as judging:
+        with nullcontext(pool) if pool else _start_pool(request, scratch) as judging:
             all_judged = _judge_all(request, judging, scratch, reporter, judgements)
         environment = record_parts.environment(all_judged.sides)
         if not all_judged.to_time or not request.plans:
             record = record_parts.envelope(environment, all_judged.parts, request.size, {}, {}, {})
             return RunResult(record, all_judged.views, all_judged.interrupted)
         return _time(request, all_judged, environment, scratch, reporter)
+
+
+def _start_pool(request: Request, scratch: Path) -> Pool:
+    """Workers for a run. Where passes are judged one by one, what was asked of an earlier one is not computed again."""
+    sources = request.sources_with_peers()
+    if request.fail_fast:
+        return RememberingPool(sources, scratch, request.timeout_s, SIDES)
+    return Pool(sources, scratch, request.timeout_s)
 
 
 def _time(
@@ -161,16 +164,24 @@ def _judge_all(request: Request, pool: Pool, scratch: Path, reporter: Reporter, 
             # Asked while the workers live: interrupted, the record tells of them all the same.
             pool.environments()
             judgements[workload.name] = workload_judged
+            if request.fail_fast and record_parts.verdict_of(workload_judged.part) != PASS:
+                judgements_only = _without_times(judgements, request, "stopped at the first failure")
+                return _AllJudged(judgements_only, pool.environments())
     except KeyboardInterrupt:
         if len(refusals) == len(judgements):
             raise  # nothing was judged
-        parts = {name: store.part for name, store in judgements.items()}
-        interrupted_parts = record_parts.with_interruption(parts, [workload.name for workload in request.workloads])
-        parts_only = {name: Judgement(interrupted_parts[name], store.view) for name, store in judgements.items()}
-        return _AllJudged(parts_only, pool.environments(), interrupted=True)
+        judgements_only = _without_times(judgements, request, record_parts.INTERRUPTED)
+        return _AllJudged(judgements_only, pool.environments(), interrupted=True)
     if refusals and len(refusals) == len(request.workloads):
         raise refusals[0]
     return _AllJudged(judgements, pool.environments())
+
+
+def _without_times(judgements: Mapping[str, Judgement], request: Request, reason: str) -> dict[str, Judgement]:
+    """What was judged of a run that ended before all was: it says what is missing, and is not timed."""
+    names = [workload.name for workload in request.workloads]
+    parts = record_parts.with_missing({name: one.part for name, one in judgements.items()}, names, reason)
+    return {name: Judgement(parts[name], judgement.view) for name, judgement in judgements.items()}
 
 
 def _failure(error: Exception) -> Failure:
@@ -219,21 +230,17 @@ def _judge_one(
     request: Request,
 ) -> Judgement:
     """Nothing may be timed where parity fails."""
-    failures: list[Failure] = []
-
-    def collect(name: str, instance: Prepared) -> Collected:
-        return both_sides.evidence_of(pool, name, instance, reporter, request.modes)
-
-    deliveries, judgeable, tables = refused_cases.collect_accepted(small, collect, failures)
+    if request.fail_fast and (first := find_first_failure(pool, small, request, reporter)):
+        return _stop(large, small.size, *first)
+    sides, tables = collect_accepted(pool, small, reporter, request.modes)
     if large is small:
-        large = judgeable
+        large = sides.instance
     elif tables:
         large = index_ranges.draw_within(large, tables)
-    small = judgeable
-    both_sides.check_structure(deliveries, small)
-    doubles_drawn = both_sides.doubles_of(pool, deliveries, small, failures)
-    doubles = both_sides.with_more_cases(pool, deliveries, doubles_drawn, small, failures)
-    doubles = both_sides.with_late_steps(doubles, small, failures)
+    small = sides.instance
+    sides.check_structure()
+    sides = sides.with_doubles().with_more_cases().with_late_steps()
+    deliveries, failures = sides.deliveries, sides.failures
 
     def collect_main(name: str) -> Collected:
         if not deliveries[name].lost:
@@ -243,15 +250,16 @@ def _judge_one(
             deliveries[name].failures += unrolling.check(pool.get(name), large, deliveries[name], reporter)
         return deliveries[name]
 
-    parity = judging.parity_of(pool, small, deliveries, doubles, failures)
-    parity = stability_gate.with_stability(pool, parity, small, deliveries, doubles, failures, reporter)
-    parity = other_sizes.with_others(pool, parity, small, doubles, scratch, reporter)
+    parity = with_stability(sides, judge_gates(sides))
+    if request.fail_fast and parity.verdict == FAIL:
+        return _stop(large, small.size, sides, locate_failure(sides, parity))
+    parity = with_others(sides, parity, scratch)
     lacking = failures or any(evidence.failures for evidence in deliveries.values())
     reporter.result(f"{small.workload.name}: parity {_outcome(parity, bool(lacking))}")
     if request.parity_only:
         no_cells = record_parts.empty_cells("parity alone was asked for")
         return Judgement(record_parts.workload(large, small.size, deliveries, parity, no_cells, None, failures))
-    deliveries = both_sides.both(failures, collect_main, names=list(deliveries))
+    deliveries = ask_both(failures, collect_main, names=list(deliveries))
     table = _cells(pool, deliveries, large, failures)
     examination = _examine(pool, large, deliveries, table, failures, reporter) if request.alignment else None
     part = record_parts.workload(large, small.size, deliveries, parity, table.described, examination, failures)
@@ -263,10 +271,19 @@ def _judge_one(
     to_time = timed_sets.prepare_timing(large, deliveries, part)
     if request.extras.peers:
         reporter.step("peers")
-        results = peers.judge(pool, small, deliveries, doubles)
+        results = peers.judge(pool, small, deliveries, sides.doubles)
         part = replace(part, peers=results)
         to_time = peers.join(to_time, results, deliveries["tf"].main_pass)
     return Judgement(part, view, to_time)
+
+
+def _stop(instance: Prepared, parity_size: str, sides: BothSides, parity: Parity) -> Judgement:
+    """The judgement of a port whose first failure was found."""
+    sides.reporter.result(f"{instance.workload.name}: parity fails")
+    no_cells = record_parts.empty_cells("--fail-fast stops at the first failure")
+    return Judgement(
+        record_parts.workload(instance, parity_size, sides.deliveries, parity, no_cells, None, sides.failures)
+    )
 
 
 def _outcome(parity: Parity, lacking: bool) -> str:

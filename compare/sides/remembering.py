@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,7 @@ class RememberingSide(Side):
     into its layers, are followed by a load.
 
     Args:
-      side: that answers; another one has to be asked by an object of its own.
+      side: that answers.
     """
 
     def __init__(self, side: Side) -> None:
@@ -45,16 +45,28 @@ class RememberingSide(Side):
         self._loading: Mapping[str, Any] = {}
         self._is_touched = False
         self._answers: dict[str, dict[str, Reply | SideError]] = {}
+        self._changes: dict[str, Reply] = {}
 
     @property
     def answering(self) -> Side:
         """The side behind."""
         return self._side
 
+    def replace_worker(self, side: Side) -> None:
+        """Ask another worker from now on, which has nothing loaded; what the last one answered stays remembered.
+
+        Args:
+          side: of the same name, with the same files.
+        """
+        if side is not self._side:
+            self._side, self._in_worker, self._is_touched = side, "", False
+
     def call(self, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None) -> Reply:
         """The answer to the same request since the function was loaded first, else what the side answers now."""
         if method == "load":
             self._begin(parameters)
+        if method == "changed":
+            return self._ask_for_changes(parameters)
         if method not in REMEMBERED:
             if method not in HARMLESS:
                 self._load_in_worker()
@@ -72,6 +84,15 @@ class RememberingSide(Side):
 
     def close(self) -> None:
         """Nothing: the worker belongs to who started it."""
+
+    def _ask_for_changes(self, parameters: Mapping[str, Any]) -> Reply:
+        """What the function changed in its process, in that of any worker that ran it."""
+        earlier = self._changes.get(self._current)
+        if earlier is not None and self._current != self._in_worker:
+            return earlier
+        reply = self._side.call("changed", parameters)
+        self._changes[self._current] = reply if earlier is None else Reply(_merge(earlier.value, reply.value))
+        return self._changes[self._current]
 
     def _begin(self, parameters: Mapping[str, Any]) -> None:
         """Go on with another function, or with the same one as it was when it was loaded."""
@@ -135,13 +156,18 @@ class RememberingPool(Pool):
             self._kept.pop(name, None)
 
     def get(self, name: str) -> Side:
-        """As of any pool; a worker in the place of another remembers nothing of that one."""
+        """As of any pool. A worker in the place of one that was lost, or had grown too large, has the same files."""
         side = super().get(name)
         if name not in self._remembering:
             return side
-        if name not in self._kept or self._kept[name].answering is not side:
-            self._kept[name] = RememberingSide(side)
-        return self._kept[name]
+        remembering = self._kept.setdefault(name, RememberingSide(side))
+        remembering.replace_worker(side)
+        return remembering
+
+
+def _merge(one: Mapping[str, Sequence[str]], other: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """Names by what became of them, each once."""
+    return {key: [*dict.fromkeys([*one.get(key, ()), *other.get(key, ())])] for key in (*one, *other)}
 
 
 def _key(method: str, parameters: Mapping[str, Any], arrays: Arrays | None) -> str:

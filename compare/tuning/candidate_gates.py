@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from functools import cached_property
 
 from compare.inputs.at_size import Prepared
 from compare.progress import Reporter
-from compare.prove import both_sides, judging, stability_gate
-from compare.prove.collect import Collected, collect_mode
-from compare.prove.oracle import Doubles
+from compare.prove.both_sides import BothSides, ask_both, evidence_of
+from compare.prove.collect import collect_mode
+from compare.prove.judging import judge_gates
+from compare.prove.stability_gate import sweep_with
 from compare.record.parity_part import Parity
 from compare.record.vocabulary import PASS
 from compare.record.workload_part import Failure
@@ -35,9 +36,6 @@ class Gates:
 
     def __init__(self, small: Prepared, pool: Pool, reporter: Reporter) -> None:
         self._small, self._pool, self._reporter = small, pool, reporter
-        self._failures: list[Failure] = []
-        self._collected: dict[str, Collected] = {}
-        self._doubles = Doubles()
 
     def first_failure(self, options: Options) -> str:
         """Why the port compiled with these options is not the original; empty where every gate passes.
@@ -46,46 +44,44 @@ class Gates:
           PortFails: the port itself is not the original.
           SideError: a side does not come up, or the compiler does not take the options.
         """
-        if not self._collected:
-            self._ask()
-        port = self._collected[SIDE]
+        sides = self._sides
+        port = sides.deliveries[SIDE]
         outputs, trajectories = dict(port.outputs), dict(port.trajectories)
-        evidence = dataclasses.replace(port, outputs=outputs, trajectories=trajectories, failures=[])
+        delivery = dataclasses.replace(port, outputs=outputs, trajectories=trajectories, failures=[])
         side = self._pool.get(SIDE)
         requests.load(side, self._small.loading)
         requests.offer(side, CANDIDATE, options)
-        collect_mode(side, CANDIDATE, self._small, evidence, self._reporter)
-        if evidence.failures:
-            return f"{evidence.failures[0].doing}: {evidence.failures[0].reason}"
-        deliveries = {**self._collected, SIDE: evidence}
-        parity = self._sweep(self._parity(deliveries), deliveries, options, evidence.failures)
-        return failing(parity) or next((f"{failure.doing}: {failure.reason}" for failure in evidence.failures), "")
+        collect_mode(side, CANDIDATE, self._small, delivery, self._reporter)
+        if delivery.failures:
+            return f"{delivery.failures[0].doing}: {delivery.failures[0].reason}"
+        candidate = dataclasses.replace(
+            sides, deliveries={**sides.deliveries, SIDE: delivery}, failures=list(sides.failures)
+        )
+        parity = _judge(candidate, options)
+        new_failures = candidate.failures[len(sides.failures) :]
+        return failing(parity) or next((f"{failure.doing}: {failure.reason}" for failure in new_failures), "")
 
-    def _ask(self) -> None:
-        small, failures = self._small, self._failures
+    @cached_property
+    def _sides(self) -> BothSides:
+        """What both sides deliver without other options.
 
-        def collect(name: str) -> Collected:
-            return both_sides.evidence_of(self._pool, name, small, self._reporter)
-
-        deliveries = both_sides.both(failures, collect)
-        self._doubles = both_sides.doubles_of(self._pool, deliveries, small, failures)
-        self._collected = deliveries
-        parity = self._sweep(self._parity(deliveries), deliveries, {}, failures)
+        Raises:
+          PortFails: the port itself is not the original.
+        """
+        failures: list[Failure] = []
+        deliveries = ask_both(failures, lambda name: evidence_of(self._pool, name, self._small, self._reporter))
+        sides = BothSides(self._pool, self._small, deliveries, failures, self._reporter).with_doubles()
+        parity = _judge(sides, {})
         if parity.verdict != PASS:
             raise PortFails(failing(parity))
+        return sides
 
-    def _parity(self, deliveries: Mapping[str, Collected]) -> Parity:
-        return judging.parity_of(self._pool, self._small, deliveries, self._doubles, list(self._failures))
 
-    def _sweep(
-        self, parity: Parity, deliveries: Mapping[str, Collected], options: Options, failures: list[Failure]
-    ) -> Parity:
-        """Far from ordinary inputs too, where it agrees at those."""
-        if parity.verdict != PASS:
-            return parity
-        return stability_gate.swept_with(
-            self._pool, [options], parity, self._small, deliveries, self._doubles, failures, self._reporter
-        )
+def _judge(sides: BothSides, options: Options) -> Parity:
+    """All gates; far from ordinary inputs too, where the port agrees at those."""
+    # An error that nothing explains fails a gate: why it has no explanation is no failure beside that.
+    parity = judge_gates(dataclasses.replace(sides, failures=list(sides.failures)))
+    return sweep_with(sides, parity, [options]) if parity.verdict == PASS else parity
 
 
 def failing(parity: Parity) -> str:

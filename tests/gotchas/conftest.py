@@ -46,7 +46,8 @@ def _sweeping_some(sweep: Any) -> Any:
         if entry.gotcha.fails == STABILITY or number % ONE_OF == 0
     }
 
-    def swept(prepared: Any, *given: Any) -> Any:
-        return sweep(prepared, *given) if prepared.workload.name in chosen else Swept(reason="swept by `make zoo`")
+    def sweep_some(sides: Any, *rest: Any) -> Any:
+        is_chosen = sides.instance.workload.name in chosen
+        return sweep(sides, *rest) if is_chosen else Swept(reason="swept by `make zoo`")
 
-    return swept
+    return sweep_some

@@ -98,8 +98,8 @@ def test_requests_that_differ_are_asked_each(sides: tuple[Counting, RememberingS
 
 def test_what_is_timed_or_tells_of_the_process_is_asked_each_time(sides: tuple[Counting, RememberingSide]) -> None:
     side, remembering = sides
-    assert [remembering.call("changed", {}).value for _ in range(2)] == [1, 2]
-    assert side.asked == ["changed", "changed"]
+    assert [remembering.call("imported", {}).value for _ in range(2)] == [1, 2]
+    assert side.asked == ["imported", "imported"]
 
 
 def test_a_function_that_was_looked_into_is_loaded_anew(sides: tuple[Counting, RememberingSide]) -> None:
@@ -126,3 +126,26 @@ def test_a_refusal_is_remembered_and_a_loss_is_not(sides: tuple[Counting, Rememb
         remembering.call("trajectory", {})
     remembering.call("load", LOAD)
     assert side.asked == ["load", "outputs", "trajectory", "load"]
+
+
+class Changing(Counting):
+    """Changes something of its process with each request."""
+
+    def call(self, method: str, parameters: Mapping[str, Any], arrays: Any = None) -> Reply:
+        reply = super().call(method, parameters, arrays)
+        return Reply({"shared": [f"by {each}" for each in self.asked[:-1]]}) if method == "changed" else reply
+
+
+def test_what_a_worker_answered_outlives_it_and_so_does_what_the_function_changed() -> None:
+    remembering = RememberingSide(Changing())
+    first = [remembering.call(method, LOAD if method == "load" else OUTPUTS).value for method in ("load", "outputs")]
+    changes = remembering.call("changed", {}).value
+    assert changes == {"shared": ["by load", "by outputs"]}
+    successor = Changing()
+    remembering.replace_worker(successor)
+    assert [remembering.call("load", LOAD).value, remembering.call("outputs", OUTPUTS).value] == first
+    assert remembering.call("changed", {}).value == changes
+    assert successor.asked == []
+    remembering.call("program", OUTPUTS)
+    assert successor.asked == ["load", "program"]
+    assert remembering.call("changed", {}).value == {"shared": ["by load", "by outputs", "by program"]}

@@ -16,6 +16,7 @@ SLOW = (
     "test_environments.py",
     "test_every_rule.py",
     "test_export.py",
+    "test_fail_fast.py",
     "test_followed_calls.py",
     "test_functions.py",
     "test_fuzzed_models.py",
