@@ -83,12 +83,12 @@ def written_times(label: str, names: Sequence[str]) -> tuple[Reading, ...]:
 def steps_that_run() -> tuple[Reading, ...]:
     """Of the example with `all_reduce` in the replica context: does the plain step run, how many compiled ones do?"""
 
-    def run(answer: Answer, compiled: bool) -> tuple[float, None]:
-        printed = _printed_json(answer)
-        if value_at(printed, "wrong"):
-            raise Unread(f"weights are wrong after: {', '.join(value_at(printed, 'wrong'))}")
-        refusals = value_at(printed, "refused")
-        return sum(not reason for name, reason in refusals.items() if ("compiled" in name) == compiled), None
+    def run(answer: Answer, with_xla: bool) -> tuple[float, None]:
+        record = _printed_json(answer)
+        if value_at(record, "wrong"):
+            raise Unread(f"weights are wrong after: {', '.join(value_at(record, 'wrong'))}")
+        refusals = value_at(record, "refused")
+        return sum(not reason for name, reason in refusals.items() if ("compiled" in name) == with_xla), None
 
     return (
         Reading("whole steps with all_reduce that run uncompiled", "", lambda answer: run(answer, False)),
