@@ -91,8 +91,8 @@ class _Body:
 
     def reads(self, tensor: str) -> bool:
         """Whether a node computes with a tensor."""
-        inputs = (taken for node in self._nodes if node.op != "Identity" for taken in node.input)
-        return any(self.source(taken).removesuffix(":0") == tensor for taken in (*inputs, *self.results))
+        inputs = (tensor_read for node in self._nodes if node.op != "Identity" for tensor_read in node.input)
+        return any(self.source(tensor_read).removesuffix(":0") == tensor for tensor_read in (*inputs, *self.results))
 
 
 def _of_function(function: Any) -> _Body:
@@ -216,7 +216,7 @@ def _add_count(nodes: Any, loop: str, counter: _Counter, in_graph: bool) -> str:
     limit = constant("limit", counter.limit) if isinstance(counter.limit, int) else counter.limit
     ends = (limit, counter.start) if counter.delta > 0 else (counter.start, limit)
     distance = add("distance", "Sub", ends, own)
-    rounded = add("rounded", "AddV2", (distance, constant("more", step - 1 + counter.inclusive)), own)
-    count = add("count", "FloorDiv", (rounded, constant("step", step)), own)
+    sum_ = add("rounded", "AddV2", (distance, constant("more", step - 1 + counter.inclusive)), own)
+    count = add("count", "FloorDiv", (sum_, constant("step", step)), own)
     least = add("least", "Maximum", (count, constant("none", 0)), own)
     return add("steps", "Cast", (least,), {"SrcT": counter.dtype, "DstT": tf.int32.as_datatype_enum})

@@ -18,11 +18,11 @@ def with_own_traces(function: Callable[..., Any]) -> Callable[..., Any]:
     """
     if not hasattr(function, "experimental_get_tracing_count"):
         return function
-    staged: Any = function
+    compiled: Any = function
 
     def call(*arguments: Any) -> Any:
         if tf.executing_eagerly():
-            return staged(*arguments)
-        return tf.function(staged.python_function, **_private.staged_with(staged))(*arguments)
+            return compiled(*arguments)
+        return tf.function(compiled.python_function, **_private.staged_with(compiled))(*arguments)
 
     return call

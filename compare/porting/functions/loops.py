@@ -23,7 +23,7 @@ class _Step:
       inner: writer of its statements.
       counter: the variable that counts.
       rows: the elements that it reads of lists, by the numbers of these.
-      carried: what it takes from the step before, by number.
+      state: what it takes from the step before, by number.
       next_texts: expressions of what it hands on.
       items: of what it appends to lists.
     """
@@ -31,7 +31,7 @@ class _Step:
     inner: BodyWriter
     counter: Variable
     rows: Mapping[int, Variable]
-    carried: Mapping[int, Variable]
+    state: Mapping[int, Variable]
     next_texts: Sequence[str]
     items: Sequence[str]
 
@@ -49,24 +49,24 @@ def loop(writer: BodyWriter, index: int, node: Node, inputs: Sequence[Value]) ->
       UnwritableError: it is not written.
     """
     loop_read = read_loop(writer, index, node, inputs)
-    carried_numbers = loop_read.carried
-    carried = {k: Variable(writer.module.token(), _wanted_name(loop_read.body, k)) for k in carried_numbers}
+    numbers = loop_read.state_numbers
+    carries = {k: Variable(writer.module.token(), _wanted_name(loop_read.body, k)) for k in numbers}
     rows = {k: Variable(writer.module.token(), "item") for k in loop_read.rows}
     counter = Variable(writer.module.token(), "i")
-    inside = [_inside(loop_read, k, value, carried | rows, counter) for k, value in enumerate(inputs)]
+    inside = [_inside(loop_read, k, value, carries | rows, counter) for k, value in enumerate(inputs)]
     body_results, inner = function(writer, loop_read.body, inside)
-    texts = [inner.array(body_results[k]) for k in carried_numbers]
-    step = _Step(inner, counter, rows, carried, texts, [inner.array(body_results[k]) for k in loop_read.stacked])
-    state = [_begins(writer, loop_read, k) for k in carried_numbers]
+    texts = [inner.array(body_results[k]) for k in numbers]
+    step = _Step(inner, counter, rows, carries, texts, [inner.array(body_results[k]) for k in loop_read.stacked])
+    state = [_begins(writer, loop_read, k) for k in numbers]
     count = loop_read.count
-    if count and (loop_read.stacked or (carried and (rows or count.down or count.delta != 1))):
+    if count and (loop_read.stacked or (carries and (rows or count.down or count.delta != 1))):
         results = _scan(writer, loop_read, step, state)
     elif count:
-        results = _for(writer, count, step, state, node) if carried else {}
+        results = _for(writer, count, step, state, node) if carries else {}
     else:
-        results = _while(writer, loop_read, inner, carried, texts, state, inside)
+        results = _while(writer, loop_read, inner, carries, texts, state, inside)
     values = [results.get(k, value) for k, value in enumerate(inputs)]
-    for k, (place, j) in loop_read.overwritten.items():
+    for k, (place, j) in loop_read.rewrites.items():
         reservation = inputs[k].reserved
         if j in results and reservation is not None:
             values[k] = replace(inputs[k], reserved=replace(reservation, items=((str(place), results[j].text),)))
@@ -123,17 +123,17 @@ def _scan(writer: BodyWriter, loop_read: Loop, step: _Step, state: Sequence[str]
     over, elements = _sequences(writer, loop_read, step)
     parameter = _parameter(writer, step.inner, "inputs", elements)
     lists = {k: Variable(writer.module.token(), "items") for k in loop_read.stacked}
-    carried = {k: Variable(writer.module.token(), variable.wanted) for k, variable in step.carried.items()}
-    if not carried and not count.down:
+    carries = {k: Variable(writer.module.token(), variable.wanted) for k, variable in step.state.items()}
+    if not carries and not count.down:
         name = define(writer, "step", step.inner, [parameter], [items])
         writer.statements.append(Line(f"jax.lax.map({name}, {over})", tuple(lists.values())))
     else:
-        whole_state = _parameter(writer, step.inner, "state", step.carried)
+        whole_state = _parameter(writer, step.inner, "state", step.state)
         name = define(writer, "step", step.inner, [whole_state, parameter], [_join(step.next_texts), items])
         direction = ", reverse=True" if count.down else ""
         text = f"jax.lax.scan({name}, {_join(state)}, {over}{direction})"
-        _take_results(writer, text, carried if carried.keys() & loop_read.read_behind else {}, lists)
-    return {k: Value(results[k], text=variable.token) for k, variable in (lists | carried).items()}
+        _take_results(writer, text, carries if carries.keys() & loop_read.read_behind else {}, lists)
+    return {k: Value(results[k], text=variable.token) for k, variable in (lists | carries).items()}
 
 
 def _sequences(writer: BodyWriter, loop_read: Loop, step: _Step) -> tuple[str, dict[int, Variable]]:
@@ -151,14 +151,14 @@ def _sequences(writer: BodyWriter, loop_read: Loop, step: _Step) -> tuple[str, d
 
 
 def _take_results(
-    writer: BodyWriter, text: str, carried: Mapping[int, Variable], lists: Mapping[int, Variable]
+    writer: BodyWriter, text: str, carries: Mapping[int, Variable], lists: Mapping[int, Variable]
 ) -> None:
-    """The lines that assign what a scan gives: what it carried last, and the lists that it stacked."""
-    if not (carried and lists):
-        variables, place = (carried, 0) if carried else (lists, 1)
+    """The lines that assign what a scan gives: what it carries last, and the lists that it stacked."""
+    if not (carries and lists):
+        variables, place = (carries, 0) if carries else (lists, 1)
         writer.statements.append(Line(f"{text}[{place}]", tuple(variables.values())))
         return
-    parts = [(carried, "state"), (lists, "items")]
+    parts = [(carries, "state"), (lists, "items")]
     whole = [
         next(iter(variables.values())) if len(variables) == 1 else Variable(writer.module.token(), wanted_name)
         for variables, wanted_name in parts
@@ -184,10 +184,10 @@ def _parameter(writer: BodyWriter, inner: BodyWriter, wanted_name: str, variable
 
 
 def _for(writer: BodyWriter, count: Count, step: _Step, state: Sequence[str], node: Node) -> dict[int, Value]:
-    whole = _parameter(writer, step.inner, "state", step.carried)
+    whole = _parameter(writer, step.inner, "state", step.state)
     name = define(writer, "step", step.inner, [step.counter, whole], [_join(step.next_texts)])
     text = f"jax.lax.fori_loop({count.low}, {count.high}, {name}, {_join(state)})"
-    return _assign(writer, text, node, step.carried)
+    return _assign(writer, text, node, step.state)
 
 
 def _assign(writer: BodyWriter, text: str, node: Node, tokens: Mapping[int, Variable]) -> dict[int, Value]:

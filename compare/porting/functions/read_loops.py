@@ -29,7 +29,7 @@ class Loop:
       used: the numbers of those that something reads behind it.
       fixed: of those that never change.
       stacked: of lists that get an element a step, which a scan stacks.
-      overwritten: of lists whose one place each step writes anew, with the place and the variable that is written.
+      rewrites: of lists whose one place each step writes anew, with the place and the variable that is written.
       rows: of lists of which each step reads its own element, which a scan goes over.
       count: how often it runs, if that is known.
     """
@@ -41,17 +41,17 @@ class Loop:
     used: frozenset[int]
     fixed: frozenset[int]
     stacked: tuple[int, ...]
-    overwritten: Mapping[int, tuple[int, int]]
+    rewrites: Mapping[int, tuple[int, int]]
     rows: tuple[int, ...]
     count: Count | None
 
     @property
     def read_behind(self) -> set[int]:
         """The variables that something reads behind it, or that stand for lists that something reads."""
-        return {self.overwritten[k][1] if k in self.overwritten else k for k in self.used}
+        return {self.rewrites[k][1] if k in self.rewrites else k for k in self.used}
 
     @property
-    def carried(self) -> list[int]:
+    def state_numbers(self) -> list[int]:
         """The variables that it has to carry."""
         numbers = {place: k for k, place in enumerate(self.body.inputs)}
         open_ = set(self.used) | (set() if self.count else _read_by(self.condition))
@@ -61,8 +61,8 @@ class Loop:
             if k in seen_variables or k in self.fixed or (self.count and k == self.count.at):
                 continue
             seen_variables.add(k)
-            if k in self.overwritten:
-                open_.add(self.overwritten[k][1])
+            if k in self.rewrites:
+                open_.add(self.rewrites[k][1])
                 continue
             if k not in self.stacked:
                 selection.add(k)
@@ -86,22 +86,22 @@ def read_loop(writer: BodyWriter, index: int, node: Node, inputs: Sequence[Value
     numbers_read = {place[1] for reader in writer.body.nodes for place in reader.inputs if place[0] == index}
     numbers_read |= {number for place, number in writer.body.outputs if place == index}
     count = count_steps(writer, body, condition, inputs, constants)
-    elements, overwritten, rows = dict[int, Place](), dict[int, tuple[int, int]](), list[int]()
+    elements, rewrites, rows = dict[int, Place](), dict[int, tuple[int, int]](), list[int]()
     if count and count.is_static:
-        written = {k: each for k in numbers if (each := _writer_of_filled(body, condition, k, inputs[k]))}
-        elements = {k: item for k, each in written.items() if (item := _element(body, each, inputs[k], count))}
+        writers = {k: last for k in numbers if (last := _writer_of_filled(body, condition, k, inputs[k]))}
+        elements = {k: item for k, last in writers.items() if (item := _element(body, last, inputs[k], count))}
         pairs = {
-            k: _overwritten(writer, node, body, written[k], inputs[k], count) for k in written.keys() - elements.keys()
+            k: _find_rewrite(writer, node, body, writers[k], inputs[k], count) for k in writers.keys() - elements.keys()
         }
-        overwritten = {k: pair for k, pair in sorted(pairs.items()) if pair}
+        rewrites = {k: pair for k, pair in sorted(pairs.items()) if pair}
         rows = [k for k in sorted(constants) if _is_gone_over(body, k, inputs[k], count)]
-    results = {k: body.outputs[j] for k, (_, j) in overwritten.items()} | elements
+    results = {k: body.outputs[j] for k, (_, j) in rewrites.items()} | elements
     for k in results:
         writer.module.written[list_writer(body, k).type] += 1
     outputs = tuple(results.get(k, place) for k, place in enumerate(body.outputs))
     return Loop(
         node, replace(body, outputs=outputs), condition, inputs, frozenset(numbers_read), frozenset(constants),
-        tuple(k for k in sorted(elements) if k in numbers_read), overwritten, tuple(rows), count,
+        tuple(k for k in sorted(elements) if k in numbers_read), rewrites, tuple(rows), count,
     )  # fmt: skip
 
 
@@ -152,7 +152,7 @@ def _element(body: Body, node: Node, value: Value, count: Count) -> Place | None
     return node.inputs[2] if whole and at_counter else None
 
 
-def _overwritten(
+def _find_rewrite(
     writer: BodyWriter, loop: Node, body: Body, node: Node, value: Value, count: Count
 ) -> tuple[int, int] | None:
     """The one place that every step writes to, and the variable of the loop that becomes what is written."""
@@ -166,8 +166,8 @@ def _overwritten(
     # Without a step nothing is written: zeros stay, and the variable is what it began with.
     base, steps = count.steps or ("", 0)
     runs = not base and steps > 0
-    written = source(body, node.inputs[2])
-    same = (j for j, output in enumerate(body.outputs) if source(body, output) == written)
+    item = source(body, node.inputs[2])
+    same = (j for j, output in enumerate(body.outputs) if source(body, output) == item)
     number = next((j for j in same if runs or _is_zeros(writer, loop.inputs[j])), None)
     return None if number is None else (place, number)
 

@@ -111,16 +111,20 @@ def render(
     return [*lines, f"return {_with_names(result, alive)}"] if result else lines
 
 
-def _without_unread(statements: Sequence[Statement], result: str, kept: Sequence[str]) -> list[Statement]:
+def _without_unread(statements: Sequence[Statement], result: str, names_reserved: Sequence[str]) -> list[Statement]:
     tokens = {match[0] for match in TOKEN.finditer(result)}
     remaining: list[Statement] = []
     for statement in reversed(statements):
         if isinstance(statement, Definition):
             if statement.name.token in tokens:
-                body = _without_unread(statement.body, statement.result, kept)
+                body = _without_unread(statement.body, statement.result, names_reserved)
                 remaining.append(replace(statement, body=tuple(body)))
                 tokens |= read(remaining[-1])
-        elif not statement.defines or tokens & {one.token for one in statement.defines} or _calls(statement, kept):
+        elif (
+            not statement.defines
+            or tokens & {one.token for one in statement.defines}
+            or _calls(statement, names_reserved)
+        ):
             remaining.append(statement)
             tokens |= {match[0] for match in TOKEN.finditer(statement.text)}
     return remaining[::-1]

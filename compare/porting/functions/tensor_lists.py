@@ -67,11 +67,11 @@ def _of_array(writer: BodyWriter, node: Node) -> Value:
 
 def _stack(writer: BodyWriter, index: int, node: Node, value: Value, array: str) -> list[Value]:
     """The array of a list; of one element, that too."""
-    (stacked,) = writer.assign_results(index, node, [array])
+    (whole_array,) = writer.assign_results(index, node, [array])
     reservation = value.reserved
     if reservation is None or reservation.length != "1" or len(reservation.items) != 1:
-        return [stacked]
-    return [replace(stacked, only=reservation.items[0][1])]
+        return [whole_array]
+    return [replace(whole_array, only=reservation.items[0][1])]
 
 
 def _make(node: Node, shape: Value, length: str) -> Value:
