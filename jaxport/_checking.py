@@ -87,8 +87,8 @@ def check(
       quiet: draw no bar, which a terminal or a notebook shows meanwhile.
       isolated: run functions of modules in workers too, which import these modules anew. Lambdas, functions of a
         notebook, and models in memory cannot go there.
-      fail_fast: judge the forward pass, then gradients, then training; stop at the first that fails, and say in
-        `places` which lines of the port differ.
+      fail_fast: judge the forward pass, then gradients, then the rest; stop at the first that fails, and say in
+        `places` which lines differ, or why that is not known.
 
     Returns:
       What was found: `passed`, `verdict`, `gates`, `failures`, `places`, `assert_passed()`; a port that fails is no

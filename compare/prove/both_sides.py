@@ -36,6 +36,8 @@ from workloads._tree import LONE
 class BothSides:
     """One workload at one size, with what both sides delivered of it so far.
 
+    All copies share failures and deliveries: a side that one has lost is lost for all.
+
     Attributes:
       pool: has the sides, with the workload loaded.
       instance: the workload, and the arrays that it is judged on.

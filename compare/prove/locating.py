@@ -139,7 +139,7 @@ def locate_programs(left: Program, right: Program, instance: Prepared, case: str
       left: TensorFlow's program.
       right: JAX's program.
       instance: the workload, and the arrays that the programs run on.
-      case: that they are known to differ in; else they run on the first one, and on those of kinks.
+      case: the case in which they differ; empty: the first case, and those of kinks.
 
     Raises:
       UnreadableProgram: a program cannot be read, or run by this process's XLA.
@@ -160,7 +160,8 @@ def _locate(
     # One random case distinguishes values as well as three do; cases of kinks show what no random case can.
     positions = [position for position, name in enumerate(names) if position == 0 or is_kinks(name)]
     if case in names:
-        positions = [names.index(case)]
+        # Beside a case of kinks one without: that they agree there tells what is to blame.
+        positions = [0, names.index(case)] if is_kinks(case) else [names.index(case)]
     samples = [Case(*arguments[position], smooth=not is_kinks(names[position])) for position in positions]
     return _describe(locate(*subjects(left, right), samples, precision), dtype, reason)
 
@@ -192,7 +193,12 @@ def _line(departure: Departure) -> str:
 
 
 def describe_proof(departure: Departure, departures: int) -> str:
-    """Why an operation is to blame, where so many are."""
+    """Why an operation is to blame.
+
+    Args:
+      departure: the operation.
+      departures: how many are to blame.
+    """
     if departure.by_change:
         return "with what the cause says changed, every result agrees"
     if departure.confirmed and departures > 1:

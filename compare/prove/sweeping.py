@@ -84,14 +84,20 @@ def _sweep_pass(sides: BothSides, pass_: str, dtype: str, options: Options, eage
     if programs is None or exact is None:
         refusal = sides.deliveries[TF].explain_refusal(pass_) if TF in sides.deliveries else ""
         return Swept((), dtype, f"{pass_}: {refusal or 'not swept, a side gave no program'}")
+    reaches: list[Reached] = []
+    findings: Sequence[Disagreement] = ()
+    reason = ""
     try:
         whole = _Pass(pass_, sides.instance, programs.left, programs.right, exact, dtype, options, eager)
-        reaches = tuple(whole.reach(sides.reporter))
+        for reach in whole.reach(sides.reporter):
+            # An input that breaks fails, whatever becomes of the next.
+            reaches.append(reach)
+        findings = whole.findings
     except ProgramLost:
         raise
     except UnreadableProgram as error:
-        return Swept((), dtype, f"{pass_}: not swept, the programs do not run apart from their frameworks: {error}")
-    return Swept(reaches, dtype, findings=tuple(whole.findings))
+        reason = f"{pass_}: not swept, the programs do not run apart from their frameworks: {error}"
+    return Swept(tuple(reaches), dtype, reason, findings=tuple(findings))
 
 
 def _narrowest(instance: Prepared) -> str:

@@ -225,11 +225,15 @@ def places(workload: Workload) -> tuple[str, ...]:
 
 
 def _describe_place(place: Place) -> str:
+    if not place.operation:
+        return f"{place.pass_}: {place.difference}"
     original = relative_place(place.tf_line)
     lines = [relative_place(place.jax_line), original and f"TensorFlow's {original}"]
     where = f" at {', '.join(filter(None, lines))}" if any(lines) else ", without a source line"
-    causes = [f"{place.cause}: {place.remedy}" if place.remedy else place.cause] if place.cause else []
-    return f"{place.pass_}, {place.operation}{where}: {'; '.join([place.difference, *causes])} (proof: {place.proof})"
+    cause = f"{place.cause}: {place.remedy}" if place.remedy else place.cause
+    gotchas = place.gotchas and f"see jaxport lookup gotchas {place.gotchas}"
+    said = "; ".join(filter(None, (place.difference, cause, gotchas)))
+    return f"{place.pass_}, {place.operation}{where}: {said} (proof: {place.proof})"
 
 
 def why_missing(workload: Workload) -> str:

@@ -66,6 +66,7 @@ def of_run(request: Request, environment: Environment) -> str:
             "variables": surroundings.look().variables,
             "asked": [
                 *(request.main_pass, request.unrolled, request.alignment, request.parity_only, request.extras.peers),
+                request.fail_fast,
                 sorted(map(str, request.modes)),
                 file_stamp(request.data) if request.data else None,
                 _targets(targets) if targets else None,

@@ -22,6 +22,7 @@ from compare.inputs.at_size import Prepared
 from compare.inputs.request import Request
 from compare.measure.timed_sets import Timed
 from compare.plain_json import to_json
+from compare.record.vocabulary import FAIL
 from compare.record.workload_part import Workload
 from compare.run import grounds, record_parts
 from compare.sides import requests, wire
@@ -81,6 +82,11 @@ class Judgement:
     part: Workload
     view: Mapping[str, Any] | None = None
     timed: Timed | None = None
+
+    @property
+    def fails(self) -> bool:
+        """Whether a gate fails."""
+        return self.part.parity is not None and self.part.parity.verdict == FAIL
 
 
 class Judgements:

@@ -194,8 +194,6 @@ def with_missing(parts: Mapping[str, Workload], names: Sequence[str], reason: st
       reason: why the others were not judged.
     """
     missing = [name for name in names if name not in parts]
-    if not missing:
-        return dict(parts)
     names_text = ", ".join([*missing[:3], *(["..."] if len(missing) > 3 else [])])
     sentence = f"{reason} after {len(parts)} of {len(names)} workloads; not in this record: {names_text}"
     return {name: failing(part, Failure("both sides", "judging", sentence)) for name, part in parts.items()}
@@ -203,13 +201,9 @@ def with_missing(parts: Mapping[str, Workload], names: Sequence[str], reason: st
 
 def verdict(record: Record) -> str:
     """Pass where every workload's parity passes and no side failed at anything."""
-    verdicts = set(map(verdict_of, record.workloads.values()))
-    return PASS if verdicts == {PASS} else FAIL
-
-
-def verdict_of(part: Workload) -> str:
-    """Pass where parity passes and no side failed at anything."""
-    return PASS if part.parity is not None and part.parity.verdict == PASS and not part.failures else FAIL
+    parts = record.workloads.values()
+    clean = all(part.parity is not None and part.parity.verdict == PASS and not part.failures for part in parts)
+    return PASS if clean and parts else FAIL
 
 
 def _cost(cost: DeclaredCost | None) -> Cost | None:

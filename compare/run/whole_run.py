@@ -164,16 +164,17 @@ def _judge_all(request: Request, pool: Pool, scratch: Path, reporter: Reporter, 
             # Asked while the workers live: interrupted, the record tells of them all the same.
             pool.environments()
             judgements[workload.name] = workload_judged
-            if request.fail_fast and record_parts.verdict_of(workload_judged.part) != PASS:
-                judgements_only = _without_times(judgements, request, "stopped at the first failure")
-                return _AllJudged(judgements_only, pool.environments())
+            if request.fail_fast and workload_judged.fails:
+                break
     except KeyboardInterrupt:
         if len(refusals) == len(judgements):
             raise  # nothing was judged
-        judgements_only = _without_times(judgements, request, record_parts.INTERRUPTED)
-        return _AllJudged(judgements_only, pool.environments(), interrupted=True)
-    if refusals and len(refusals) == len(request.workloads):
+        parts_only = _without_times(judgements, request, record_parts.INTERRUPTED)
+        return _AllJudged(parts_only, pool.environments(), interrupted=True)
+    if refusals and len(refusals) == len(judgements):
         raise refusals[0]
+    if request.fail_fast and any(judgement.fails for judgement in judgements.values()):
+        return _AllJudged(_stop_run(judgements, request), pool.environments())
     return _AllJudged(judgements, pool.environments())
 
 
@@ -181,6 +182,20 @@ def _without_times(judgements: Mapping[str, Judgement], request: Request, reason
     """What was judged of a run that ended before all was: it says what is missing, and is not timed."""
     names = [workload.name for workload in request.workloads]
     parts = record_parts.with_missing({name: one.part for name, one in judgements.items()}, names, reason)
+    return {name: Judgement(parts[name], judgement.view) for name, judgement in judgements.items()}
+
+
+def _stop_run(judgements: Mapping[str, Judgement], request: Request) -> dict[str, Judgement]:
+    """What was judged of a run that stops at the first failure: what holds says that it is not timed."""
+    reason = "stopped at the first failure"
+    note = Failure("both sides", "timing", reason)
+    parts = {
+        name: record_parts.failing(one.part, note) if one.timed is not None and request.plans else one.part
+        for name, one in judgements.items()
+    }
+    names = [workload.name for workload in request.workloads]
+    if len(parts) < len(names):
+        parts = record_parts.with_missing(parts, names, reason)
     return {name: Judgement(parts[name], judgement.view) for name, judgement in judgements.items()}
 
 
@@ -231,7 +246,8 @@ def _judge_one(
 ) -> Judgement:
     """Nothing may be timed where parity fails."""
     if request.fail_fast and (first := find_first_failure(pool, small, request, reporter)):
-        return _stop(large, small.size, *first)
+        sides, parity = first
+        return _stop(sides.instance if large is small else large, small.size, sides, parity)
     sides, tables = collect_accepted(pool, small, reporter, request.modes)
     if large is small:
         large = sides.instance
@@ -254,6 +270,8 @@ def _judge_one(
     if request.fail_fast and parity.verdict == FAIL:
         return _stop(large, small.size, sides, locate_failure(sides, parity))
     parity = with_others(sides, parity, scratch)
+    if request.fail_fast and parity.verdict == FAIL:
+        return _stop(large, small.size, sides, parity)
     lacking = failures or any(evidence.failures for evidence in deliveries.values())
     reporter.result(f"{small.workload.name}: parity {_outcome(parity, bool(lacking))}")
     if request.parity_only:
