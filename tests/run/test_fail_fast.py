@@ -10,6 +10,7 @@ import pytest
 from places import ROOT
 from runs import record_of
 
+from compare.inputs.request import Plan
 from workloads._modes import TF_JIT
 
 pytestmark = pytest.mark.process
@@ -79,3 +80,41 @@ def test_workloads_after_the_first_failure_are_named_as_missing(tmp_path: Path) 
     assert list(parts) == ["wrong"]
     reasons = [failure["reason"] for failure in parts["wrong"]["failures"]]
     assert reasons == ["stopped at the first failure after 1 of 2 workloads; not in this record: later"]
+
+
+FUNCTIONS = """
+import jax, tensorflow as tf
+
+def original(x):
+    return tf.tanh(x)
+
+def right(x):
+    return jax.numpy.tanh(x)
+
+def wrong(x):
+    return jax.numpy.sin(x)
+"""
+
+PORT = """
+from workloads import ArraySpec, Workload
+port = Workload(
+    name="{0}", tf="functions.py:original", jax="functions.py:{0}", inputs={{"x": ArraySpec((8,))}}, builds=False
+)
+"""
+
+
+def test_what_holds_before_the_failure_says_that_it_is_not_timed(tmp_path: Path) -> None:
+    """Programs are compared and times are asked for: what was judged before the failure has its programs."""
+    (tmp_path / "functions.py").write_text(FUNCTIONS)
+    for name in ("right", "wrong"):
+        (tmp_path / f"{name}.py").write_text(PORT.format(name))
+    ports = (str(tmp_path / f"{name}.py") for name in ("right", "wrong"))
+    parts = record_of(*ports, plans=(Plan(1, 1, budget_s=0.01),), fail_fast=True)["workloads"]
+    right, wrong = parts["right"], parts["wrong"]
+    assert (right["parity"]["verdict"], wrong["parity"]["verdict"]) == ("pass", "fail")
+    assert [(failure["doing"], failure["reason"]) for failure in right["failures"]] == [
+        ("timing", "stopped at the first failure")
+    ]
+    assert (right["timing"], wrong["failures"]) == (None, [])
+    assert right["programs"].keys() == {"tf", "jax"}
+    assert [place["jax_line"].rpartition(":")[2] for place in wrong["parity"]["places"]] == ["11"]
