@@ -164,8 +164,9 @@ def test_a_folder_of_too_many_files_is_not_looked_through(folder: Path, monkeypa
 @pytest.mark.parametrize(
     "change",
     [
-        {"main_pass": "forward"}, {"unrolled": 3}, {"alignment": False}, {"parity_only": True, "plans": ()}, {"fail_fast": True},
-        {"modes": MODES[:2]}, {"sources": {"tf": Source("/bin/sh"), "jax": Source()}}, {"data": Path(__file__)},
+        {"main_pass": "forward"}, {"unrolled": 3}, {"alignment": False}, {"parity_only": True, "plans": ()},
+        {"fail_fast": True}, {"modes": MODES[:2]}, {"sources": {"tf": Source("/bin/sh"), "jax": Source()}},
+        {"data": Path(__file__)},
     ],
     ids=lambda change: next(iter(change)),
 )  # fmt: skip
