@@ -30,13 +30,20 @@ def next_steps(record: Record, rows: Sequence[OverviewRow]) -> list[tuple[str, s
     """
     failures = [row for row in rows if row.verdict == FAIL]
     if failures:
-        return [step for row in failures[:_MOST] for step in _of_failure(_operands(record, row.name))]
+        return [
+            step
+            for row in failures[:_MOST]
+            for step in _of_failure(record.workloads[row.name], _operands(record, row.name))
+        ]
     passes = [row for row in rows if row.verdict == PASS][:_MOST]
     return [step for row in passes for step in _of_pass(row, record.workloads[row.name], _operands(record, row.name))]
 
 
-def _of_failure(operands: str) -> Iterator[tuple[str, str]]:
+def _of_failure(workload: Workload, operands: str) -> Iterator[tuple[str, str]]:
     if not operands:
+        return
+    if workload.parity is not None and any(place.operation for place in workload.parity.places):
+        yield f"jaxport watch {operands} --fail-fast", "whether it holds, after each edit of the lines that differ"
         return
     yield f"jaxport locate {operands}", "which operation makes it differ, on which line, and why"
     if not operands.startswith("-"):

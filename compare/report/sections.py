@@ -92,6 +92,8 @@ class Section:
     facts: Sequence[tuple[str, str]]
     failures: Table
     why_missing: str
+    places: Sequence[Block]
+    """Where the pass that fails departs from TensorFlow's."""
     gates: Sequence[verdicts.GateRow]
     parity: Sequence[Block]
     """What qualifies the gates, and training losses."""
@@ -122,6 +124,7 @@ def section(row: OverviewRow, workload: Workload) -> Section:
         ),
         why_missing=verdicts.why_missing(workload),
         gates=verdicts.gates(workload),
+        places=[Lines(verdicts.places(workload), title="Where the pass that fails departs")],
         parity=_parity(workload),
         programs=_programs(workload, row.name),
         kernels=Table(_KERNELS, [_kernels(row) for row in tables.kernels(workload)], "kernels"),
@@ -157,7 +160,6 @@ def _parity(workload: Workload) -> list[Block]:
     ]
     return [
         Lines(_parity_facts(parity)),
-        Lines(list(verdicts.places(workload)), title="Where the pass that fails departs"),
         Table(_DEVIATIONS, [_deviation(deviation) for deviation in parity.deviations], title="Deviations"),
         Lines([finding.message for finding in parity.findings], title="Where TensorFlow's own modes disagree"),
         Table(_SIZES, sizes, title="At other sizes"),
