@@ -232,8 +232,8 @@ def _describe_place(place: Place) -> str:
     where = f" at {', '.join(filter(None, lines))}" if any(lines) else ", without a source line"
     cause = f"{place.cause}: {place.remedy}" if place.remedy else place.cause
     gotchas = place.gotchas and f"see jaxport lookup gotchas {place.gotchas}"
-    said = "; ".join(filter(None, (place.difference, cause, gotchas)))
-    return f"{place.pass_}, {place.operation}{where}: {said} (proof: {place.proof})"
+    account = "; ".join(filter(None, (place.difference, cause, gotchas)))
+    return f"{place.pass_}, {place.operation}{where}: {account} (proof: {place.proof})"
 
 
 def why_missing(workload: Workload) -> str:
