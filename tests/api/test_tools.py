@@ -96,7 +96,7 @@ def test_a_reply_tells_the_first_failures_with_both_values_and_counts_the_others
     path = f"{root.folder}/mine.py:3"
     failures = [Failure("semantics", f"forward output[{at}]", f"at {path}", 1.0, 2.0) for at in range(7)]
     gates = {"semantics": Gate("fail", "it fails"), "gradients": Gate("not_judged", f"no gradient at {path}")}
-    report = CheckReport("fail", gates, failures, None, {}, "", (), "")
+    report = CheckReport("fail", gates, failures, (), None, {}, "", (), "")
     reply = asdict(tool_replies.check_reply(report, root.shorten_paths))
     assert [(failure["expected"], failure["found"]) for failure in reply["failures"]] == [(1.0, 2.0)] * 5
     assert reply["failures"][0]["message"] == "at mine.py:3" and reply["further_failures"] == 2
@@ -139,7 +139,7 @@ def test_a_ladder_with_evidence_missing_is_not_proved(root: Root, of_port: Ladde
     [("pass", "proved"), ("fail", "locate"), ("not_judged", "nothing is proved"), ("incomplete", "nothing is proved")],
 )
 def test_only_a_port_that_passed_is_called_proved(root: Root, verdict: str, hint: str) -> None:
-    report = CheckReport(verdict, {}, (), None, {}, "", (), "")
+    report = CheckReport(verdict, {}, (), (), None, {}, "", (), "")
     reply = tool_replies.check_reply(report, root.shorten_paths)
     assert hint in reply.hint and (verdict == "pass") == reply.hint.startswith("the port is proved")
 
