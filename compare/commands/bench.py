@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import platform
-from collections.abc import Sequence
-from pathlib import Path
 
 import msgspec
 
@@ -120,7 +118,13 @@ def main(options: argparse.Namespace) -> Conclusion:
         from compare.commands._on_cluster import on_cluster
 
         result = on_cluster(options, with_timing=True)
-        return _deliver(options, result, out, omissions)
+    else:
+        result = _run(options)
+    result = dataclasses.replace(result, record=msgspec.structs.replace(result.record, omissions=omissions))
+    return deliver(result, out, options.json, options.history if options.save else None, options.baseline)
+
+
+def _run(options: argparse.Namespace) -> whole_run.RunResult:
     workloads = _asked.workloads(options)
     if options.allocator and platform.libc_ver()[0] != "glibc":
         raise RequestError(f"expected glibc for --allocator {options.allocator}, found another C library: drop it")
@@ -150,16 +154,7 @@ def main(options: argparse.Namespace) -> Conclusion:
         ),
     )
     with reporter(terminal.console(stderr=True), quiet=options.json) as progress:
-        result = whole_run.run(request, progress)
-    return _deliver(options, result, out, omissions)
-
-
-def _deliver(
-    options: argparse.Namespace, result: whole_run.RunResult, out: Path, omissions: Sequence[str]
-) -> Conclusion:
-    record = msgspec.structs.replace(result.record, omissions=omissions)
-    history = options.history if options.save else None
-    return deliver(dataclasses.replace(result, record=record), out, options.json, history, options.baseline)
+        return whole_run.run(request, progress)
 
 
 def _complete(options: argparse.Namespace) -> None:

@@ -58,7 +58,8 @@ def counted(ratios: list[Ratio]) -> Counter[str]:
 def test_intervals_hold_the_truth_whatever_ended_the_run(case: tuple[float, float]) -> None:
     intervals = [ratio.ci95 for ratio in published(*case) if not ratio.withheld]
     assert len(intervals) >= 0.98 * RUNS
-    assert np.mean([low <= case[0] <= high for low, high in filter(None, intervals)]) >= 0.93
+    holds = [low <= case[0] <= high for low, high in filter(None, intervals) if low is not None and high is not None]
+    assert np.mean(holds) >= 0.93
 
 
 def test_ten_per_cent_are_not_equivalent_where_identical_code_scatters() -> None:
@@ -74,5 +75,5 @@ def test_biased_identical_code_is_withheld() -> None:
 
 def test_a_run_ends_where_identical_code_is_narrow_and_not_where_the_port_is_decided() -> None:
     assert {ratio.pairs for ratio in published(*QUIET)} == {PLAN.pairs}
-    needed = Counter(ratio.pairs for ratio in published(*NOISY))
+    needed = {ratio.pairs or 0 for ratio in published(*NOISY)}
     assert max(needed) > PLAN.pairs + 3 and len(needed) > 4, "one pair at a time, until it is narrow"

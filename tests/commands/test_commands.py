@@ -179,7 +179,7 @@ def test_a_full_disk_is_named_and_what_was_judged_is_not_lost(
     """Told apart by what is written there: the file itself, or another after the record."""
     monkeypatch.setattr(whole_run, "run", lambda *_: RunResult(decoded(record(measured(1))), (PAIR,)))
     full(monkeypatch, lambda path: file in str(path) and tmp_path in (tmp_path / path).parents)
-    assert cli.main(["bench", "add", "--save"]) == 2
+    assert cli.main(["bench", "add", "--save", "--thorough"]) == 2
     out, err = capsys.readouterr()
     assert out == ""
     assert re.search(rf"jaxport: expected to write .*{file}.*, found No space left on device: make room, or", err)
