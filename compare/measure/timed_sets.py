@@ -202,7 +202,13 @@ def _measure_all(
 
 
 def needs_more(samples: Samples, plan: Plan, count: int) -> bool:
-    """Whether a workload needs another pair of processes after `count`: identical code decides, never a ratio."""
+    """Whether a workload needs another pair of processes: identical code decides, never a ratio.
+
+    Args:
+      samples: of the workload.
+      plan: how many pairs, and the precision that identical code has to come to.
+      count: pairs so far.
+    """
     return count < plan.pairs or not is_narrow(samples, plan.precision)
 
 
