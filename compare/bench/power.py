@@ -19,7 +19,7 @@ LARGEST = math.log(100)
 _GRID = (np.arange(2000) + 0.5) / 2000
 
 
-def power(slowdown: float, standard_error: float, pairs: int, margin: float, share: float = 1.0) -> float:
+def power(slowdown: float, standard_error: float, pairs: int, margin: float) -> float:
     """The chance that `stats.verdict` says slower of an arm that is `slowdown` slower.
 
     Over pairs whose log ratios are normal: slower is said where the 95 % interval lies above 1 and the 90 %
@@ -31,13 +31,12 @@ def power(slowdown: float, standard_error: float, pairs: int, margin: float, sha
       standard_error: of log(ratio), as the null shows it.
       pairs: of processes.
       margin: the relative difference within which two arms are equivalent.
-      share: of the chance to be wrong that the intervals may use up.
     """
     freedom = pairs - 1
     # The spread that a run estimates varies from run to run: averaged over equally likely values of it.
     estimates = standard_error * _estimated_spreads(freedom)
-    above_one = students_t(1 - share * 0.025, freedom) * estimates
-    above_margin = math.log1p(margin) - students_t(1 - share * 0.05, freedom) * estimates
+    above_one = students_t(0.975, freedom) * estimates
+    above_margin = math.log1p(margin) - students_t(0.95, freedom) * estimates
     thresholds = np.maximum(above_one, above_margin)
     return float(stats.norm.cdf((math.log1p(slowdown) - thresholds) / standard_error).mean())
 
@@ -48,9 +47,7 @@ def _estimated_spreads(freedom: int) -> np.ndarray:
     return np.sqrt(stats.chi2.ppf(_GRID, freedom) / freedom)
 
 
-def smallest_slowdown(
-    standard_error: float, pairs: int, margin: float, probability: float = WANTED, share: float = 1.0
-) -> float | None:
+def smallest_slowdown(standard_error: float, pairs: int, margin: float, probability: float = WANTED) -> float | None:
     """The slowdown that is called slower with chance `probability`; None where even a factor of 100 would not be.
 
     Args:
@@ -58,11 +55,10 @@ def smallest_slowdown(
       pairs: of processes.
       margin: the relative difference within which two arms are equivalent.
       probability: the chance, between 0 and 1.
-      share: of the chance to be wrong that the intervals may use up.
     """
 
     def lacking(log: float) -> float:
-        return power(math.expm1(log), standard_error, pairs, margin, share) - probability
+        return power(math.expm1(log), standard_error, pairs, margin) - probability
 
     if pairs < 2 or standard_error <= 0 or lacking(LARGEST) < 0:
         return None

@@ -54,8 +54,6 @@ class Ratio:
     between_pair_share: float | None
     standard_error: float | None
     """Of log(ratio), as the intervals have it; None where there are none."""
-    share: float = 1.0
-    """What part of the chance to be wrong the intervals may use up: all, unless the run could have ended elsewhere."""
 
     @property
     def half_width(self) -> float:
@@ -75,7 +73,7 @@ def half_width(interval: Interval) -> float:
     return math.sqrt(high / low) - 1 if low > 0 else math.inf
 
 
-def ratio(a: Rounds, b: Rounds, share: float = 1.0) -> Ratio:
+def ratio(a: Rounds, b: Rounds) -> Ratio:
     """The ratio of two arms that ran in the same pairs and rounds.
 
     The estimate is exp(mean over pairs of median over rounds of log(a / b)). The pair is the unit of chance:
@@ -85,7 +83,6 @@ def ratio(a: Rounds, b: Rounds, share: float = 1.0) -> Ratio:
     Args:
       a: seconds by pair, then round.
       b: likewise.
-      share: of the chance to be wrong, as `looks.Look` has it.
 
     Raises:
       ValueError: no pair, pairs or rounds that do not correspond, or a time that is not positive and finite.
@@ -97,20 +94,19 @@ def ratio(a: Rounds, b: Rounds, share: float = 1.0) -> Ratio:
     estimate = float(values.mean())
     return Ratio(
         ratio=math.exp(estimate),
-        ci90=_interval(estimate, error, count, 0.90, share),
-        ci95=_interval(estimate, error, count, 0.95, share),
-        ci99=_interval(estimate, error, count, 0.99, share),
+        ci90=_interval(estimate, error, count, 0.90),
+        ci95=_interval(estimate, error, count, 0.95),
+        ci99=_interval(estimate, error, count, 0.99),
         pairs=count,
         rounds=sum(len(pair) for pair in logs),
         between_pair_share=_between_share(logs),
         standard_error=error,
-        share=share,
     )
 
 
 def interval_at(estimate: Ratio, level: float) -> Interval:
     """The interval of a ratio at any level between 0 and 1, as its 95 % interval is made."""
-    return _interval(math.log(estimate.ratio), estimate.standard_error, estimate.pairs, level, estimate.share)
+    return _interval(math.log(estimate.ratio), estimate.standard_error, estimate.pairs, level)
 
 
 def excluding_one(null: Ratio) -> Interval | None:
@@ -171,11 +167,11 @@ def _shape(rounds: Rounds) -> list[int]:
     return [len(pair) for pair in rounds]
 
 
-def _interval(estimate: float, error: float | None, pairs: int, level: float, share: float) -> Interval:
+def _interval(estimate: float, error: float | None, pairs: int, level: float) -> Interval:
     """Student's t with n - 1 degrees of freedom around the estimate, on the log scale."""
     if error is None:
         return UNKNOWN
-    half = students_t(1 - share * (1 - level) / 2, pairs - 1) * error
+    half = students_t((1 + level) / 2, pairs - 1) * error
     return math.exp(estimate - half), math.exp(estimate + half)
 
 

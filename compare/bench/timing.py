@@ -100,7 +100,6 @@ def summarise(
     slowdowns: Sequence[Planted] = (),
     doubt: str = "",
     threads: Threads | None = None,
-    share: float = 1.0,
 ) -> Timing:
     """Judge what was measured.
 
@@ -112,13 +111,10 @@ def summarise(
       slowdowns: arms with a slowdown of known size; each is compared with its mode.
       doubt: why no ratio of this run can be trusted, whatever the nulls say.
       threads: as they were verified.
-      share: of the chance to be wrong that the intervals may use up, where the run could have ended elsewhere.
     """
     rounds_by_arm = {arm: pairs for arm, pairs in samples.items() if any(pairs)}
     medians = {arm: median(pairs) for arm, pairs in rounds_by_arm.items() if arm.is_public}
-    nulls_by_arm = {
-        arm: pair_ratio(rounds_by_arm, arm, twin, share) for arm, twin in nulls.items() if arm in rounds_by_arm
-    }
+    nulls_by_arm = {arm: pair_ratio(rounds_by_arm, arm, twin) for arm, twin in nulls.items() if arm in rounds_by_arm}
     margin = stats.equivalence_margin([null for null in nulls_by_arm.values() if null is not None])
     doubt = doubt or next(_doubts(nulls_by_arm), "")
     return Timing(
@@ -128,17 +124,15 @@ def summarise(
             if isinstance(arm.code, Mode)
         },
         cells={str(arm): CellTime(median) for arm, median in medians.items() if isinstance(arm.code, Cell)},
-        ratios={str(pair): _ratio(rounds_by_arm, pair, doubt, margin, share) for pair in _pairs_of_interest(medians)},
+        ratios={str(pair): _ratio(rounds_by_arm, pair, doubt, margin) for pair in _pairs_of_interest(medians)},
         program_ratios={
-            str(pair): _ratio(rounds_by_arm, pair, doubt, margin, share)
-            for pair in CELL_PAIRS
-            if _ran(rounds_by_arm, pair)
+            str(pair): _ratio(rounds_by_arm, pair, doubt, margin) for pair in CELL_PAIRS if _ran(rounds_by_arm, pair)
         },
         null={itself(arm): _null(arm, null, margin) for arm, null in nulls_by_arm.items()},
         margin=margin,
         power=Power(
             planted={
-                slowdown.name: _slowdown_ratio(rounds_by_arm, slowdown, margin, share)
+                slowdown.name: _slowdown_ratio(rounds_by_arm, slowdown, margin)
                 for slowdown in slowdowns
                 if slowdown.arm in rounds_by_arm
             },
@@ -148,17 +142,16 @@ def summarise(
     )
 
 
-def pair_ratio(samples: Mapping[Name, Rounds], a: Name, b: Name, share: float = 1.0) -> stats.Ratio | None:
+def pair_ratio(samples: Mapping[Name, Rounds], a: Name, b: Name) -> stats.Ratio | None:
     """The ratio of two arms over the pairs in which both ran; None where there is none.
 
     Args:
       samples: seconds by arm, pair and round.
       a: the arm whose time is divided.
       b: the arm whose time it is divided by.
-      share: as `summarise` takes it.
     """
     ones, others = _rounds_of_both(samples, a, b) if a in samples and b in samples else ([], [])
-    return stats.ratio(ones, others, share) if ones else None
+    return stats.ratio(ones, others) if ones else None
 
 
 def median(pairs: Rounds) -> float:
@@ -189,7 +182,7 @@ def _doubts(nulls_by_arm: Mapping[Arm, stats.Ratio | None]) -> Iterator[str]:
             yield reasons.null_missed(str(arm), null.ratio, interval)
 
 
-def ratio_of(samples: Mapping[Name, Rounds], a: Name, b: Name, doubt: str, margin: float, share: float = 1.0) -> Ratio:
+def ratio_of(samples: Mapping[Name, Rounds], a: Name, b: Name, doubt: str, margin: float) -> Ratio:
     """The ratio of two arms, withheld where there is a doubt or no pair in which both ran.
 
     Args:
@@ -198,32 +191,31 @@ def ratio_of(samples: Mapping[Name, Rounds], a: Name, b: Name, doubt: str, margi
       b: the arm whose time it is divided by.
       doubt: why no ratio can be trusted; empty where nothing speaks against it.
       margin: the relative difference within which two arms are equivalent.
-      share: as `summarise` takes it.
     """
     ones, others = _rounds_of_both(samples, a, b) if a in samples and b in samples else ([], [])
     if doubt or not ones:
         reason = doubt or reasons.never_together(str(a), str(b))
         return _withhold(reason, len(ones), sum(len(rounds) for rounds in ones))
-    return _as_ratio(stats.ratio(ones, others, share), margin)
+    return _as_ratio(stats.ratio(ones, others), margin)
 
 
 def _ran(samples: Samples, pair: CellPair) -> bool:
     return all(Arm(cell) in samples for cell in (pair.left, pair.right))
 
 
-def _ratio(samples: Samples, pair: Pair | CellPair, doubt: str, margin: float, share: float) -> Ratio:
+def _ratio(samples: Samples, pair: Pair | CellPair, doubt: str, margin: float) -> Ratio:
     a, b = Arm(pair.left), Arm(pair.right)
     if isinstance(pair, CellPair):
-        return ratio_of(samples, a, b, doubt, margin, share)
-    estimate = pair_ratio(samples, a, b, share) if pair.right.is_peer and not doubt else None
+        return ratio_of(samples, a, b, doubt, margin)
+    estimate = pair_ratio(samples, a, b) if pair.right.is_peer and not doubt else None
     if estimate is None:
-        return ratio_of(samples, a, b, doubt, margin, share)
+        return ratio_of(samples, a, b, doubt, margin)
     verdict = stats.verdict(estimate, max(margin, PEER_MARGIN), least=PEER_MARGIN)
     return msgspec.structs.replace(_as_ratio(estimate, margin), verdict=verdict, note=reasons.PEER)
 
 
-def _slowdown_ratio(samples: Samples, slowdown: Planted, margin: float, share: float) -> Ratio:
-    estimate = pair_ratio(samples, slowdown.arm, slowdown.against, share)
+def _slowdown_ratio(samples: Samples, slowdown: Planted, margin: float) -> Ratio:
+    estimate = pair_ratio(samples, slowdown.arm, slowdown.against)
     if estimate is None:
         return _withhold(reasons.never_together(slowdown.name, str(slowdown.against)))
     return _as_ratio(estimate, margin)
@@ -232,7 +224,7 @@ def _slowdown_ratio(samples: Samples, slowdown: Planted, margin: float, share: f
 def _smallest(null: stats.Ratio, margin: float) -> float | None:
     if null.standard_error is None:
         return None
-    return power.smallest_slowdown(null.standard_error, null.pairs, margin, share=null.share)
+    return power.smallest_slowdown(null.standard_error, null.pairs, margin)
 
 
 def _null(arm: Arm, null: stats.Ratio | None, margin: float) -> Ratio:

@@ -36,7 +36,7 @@ _VALUES = (
 )
 _FLAGS = (
     *("no_alignment", "parity_only", "no_timing", "no_limits", "no_peers", "deterministic", "fail_fast"),
-    *("all_pairs", "thorough"),
+    "thorough",
 )
 _REPEATED = {"input": "--input", "dimension": "--dimension", "targets": "--target"}
 

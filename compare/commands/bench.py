@@ -6,6 +6,8 @@ import argparse
 import dataclasses
 import platform
 
+import msgspec
+
 from compare.commands import _arguments, _asked, _option_types, _timing_arguments
 from compare.commands._conclusion import Conclusion
 from compare.commands._output import deliver, writable_folder
@@ -20,15 +22,15 @@ from workloads._modes import JAX_RETAINED, JAX_SYNCHRONOUS
 
 HELP = Help(
     description="""\
-Time ports in depth, after proving them as `jaxport run` does: more processes, until every ratio of the port is decided;
-the limits of the machine; and other ways to run the original in JAX (peers). --thorough also times one thread and the
-phases of a start (import, trace, lower, compile, first call, with memory and code size), and always takes every pair:
-several minutes for each workload. Run it on a quiet machine.
+Time ports in depth, after proving them as `jaxport run` does: more processes, and further ones until identical
+code comes out close to itself; the limits of the machine; and other ways to run the original in JAX (peers). --thorough
+also times one thread and the phases of a start (import, trace, lower, compile, first call, with memory and code size),
+which takes several minutes for each workload. Run it on a quiet machine.
 """,
     operands="[WORKLOAD ...]",
     examples="""\
   jaxport bench running_example
-  jaxport bench my_port.py --thorough           one thread and phases too, and every pair of processes
+  jaxport bench my_port.py --thorough           one thread and phases too
   jaxport bench my_port.py --no-peers --no-limits --no-alignment    ratios only
   jaxport bench mnist_mlp --batches 32,1024,8192 --memory-limit 512M
   jaxport bench mnist_mlp --baseline tf/graph    every mode over TensorFlow's graph mode
@@ -60,13 +62,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "--threads", metavar="N,...",
         help="thread counts, `all` for one a processor; the first is the headline (default: all; --thorough: all,1)",
     )  # fmt: skip
-    timing.add_argument(
-        "--all-pairs", action="store_true",
-        help="take all --pairs, even where every ratio of the port is decided by fewer",
-    )  # fmt: skip
-    timing.add_argument(
-        "--thorough", action="store_true", help="--threads all,1 --phases 3 --all-pairs, unless these are given"
-    )
+    timing.add_argument("--thorough", action="store_true", help="--threads all,1 --phases 3, unless these are given")
     _add_extras(command.add_argument_group("further measurements"))
     _arguments.add_workers(command)
     _arguments.add_ray(command)
@@ -112,6 +108,7 @@ def _add_extras(command: argparse._ActionsContainer) -> None:
 def main(options: argparse.Namespace) -> Conclusion:
     """Run, write the record and the report, print the overview; the verdict."""
     _timing_arguments.check_unroll(options)
+    omissions = _omissions(options)
     _complete(options)
     out = writable_folder(options.out)
     if options.save:
@@ -121,7 +118,13 @@ def main(options: argparse.Namespace) -> Conclusion:
         from compare.commands._on_cluster import on_cluster
 
         result = on_cluster(options, with_timing=True)
-        return deliver(result, out, options.json, options.history if options.save else None, options.baseline)
+    else:
+        result = _run(options)
+    result = dataclasses.replace(result, record=msgspec.structs.replace(result.record, omissions=omissions))
+    return deliver(result, out, options.json, options.history if options.save else None, options.baseline)
+
+
+def _run(options: argparse.Namespace) -> whole_run.RunResult:
     workloads = _asked.workloads(options)
     if options.allocator and platform.libc_ver()[0] != "glibc":
         raise RequestError(f"expected glibc for --allocator {options.allocator}, found another C library: drop it")
@@ -151,31 +154,30 @@ def main(options: argparse.Namespace) -> Conclusion:
         ),
     )
     with reporter(terminal.console(stderr=True), quiet=options.json) as progress:
-        result = whole_run.run(request, progress)
-    if not options.json and (line := _left_out(options)):
-        terminal.complain(line)
-    return deliver(result, out, options.json, options.history if options.save else None, options.baseline)
+        return whole_run.run(request, progress)
 
 
 def _complete(options: argparse.Namespace) -> None:
     """Give the options that --thorough stands for, where none was given."""
     options.threads = options.threads or ("all,1" if options.thorough else "all")
     options.phases = (3 if options.thorough else 0) if options.phases is None else options.phases
-    options.all_pairs = options.all_pairs or options.thorough
 
 
-def _left_out(options: argparse.Namespace) -> str:
-    """What was not measured, with the option that does; "" where nothing is left out."""
-    parts = [] if options.phases else ["the phases of a start: --phases 3"]
-    parts += [] if "," in options.threads else ["other numbers of threads: --threads all,1"]
-    return f"not measured: {'; '.join(parts)}; --thorough measures both" if parts else ""
+def _omissions(options: argparse.Namespace) -> tuple[str, ...]:
+    """What is left out by default, with the option that measures it; who gave the option has chosen."""
+    if options.thorough:
+        return ()
+    by_option = {
+        "other numbers of threads (--threads all,1)": options.threads,
+        "the phases of a start (--phases 3)": options.phases,
+    }
+    return tuple(what for what, value in by_option.items() if value is None)
 
 
 def _plans(options: argparse.Namespace) -> list[Plan]:
     """One plan a thread count; peers with the headline only: each costs a process that imports both frameworks."""
     headline, *others = (
-        dataclasses.replace(_timing_arguments.plan(options, threads), early=not options.all_pairs)
-        for threads in _option_types.thread_counts(options.threads)
+        _timing_arguments.plan(options, threads) for threads in _option_types.thread_counts(options.threads)
     )
     others = [dataclasses.replace(other, peers=False) for other in others]
     settings = {JAX_RETAINED: options.allocator, JAX_SYNCHRONOUS: options.dispatch}

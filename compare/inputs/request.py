@@ -28,7 +28,6 @@ class Plan:
       seed: of the orders in which processes and arms take turns.
       peers: whether peers that a workload brings are timed too.
       other_processes: of `workloads._modes.IN_OTHER_PROCESSES`, in which the port is timed once more.
-      early: whether it may end before `pairs`, where every ratio of the port is decided.
     """
 
     pairs: int = 7
@@ -39,7 +38,6 @@ class Plan:
     seed: int = 0
     peers: bool = True
     other_processes: Sequence[Mode] = ()
-    early: bool = False
 
 
 @dataclass(frozen=True)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from compare.bench import pairs, timing
 from compare.bench.attribution import attribute
-from compare.bench.stats import INCONCLUSIVE
 from compare.bench.timing import SLOWDOWNS
 from compare.record import timing_part
-from compare.record.timing_part import Attribution, Ratio, Threads, Timing
+from compare.record.timing_part import Attribution, Threads, Timing
 from compare.record.workload_part import Failure
 from compare.sides._side import SIDES
 from workloads import _modes
-from workloads._modes import CONTROL_NAMES, TF, Arm, Mode
+from workloads._modes import CONTROL_NAMES, Arm, Mode
 
 PUBLIC = _modes.Pair(_modes.JAX_JIT, _modes.TF_JIT)
 """The ratio that is attributed."""
@@ -29,14 +28,12 @@ class Samples:
       phases: by arm, what it cost the process that compiled it.
       threads: as they were verified in those processes.
       failures: results that are missing.
-      share: of the chance to be wrong that intervals may use up: a part where the run could have ended elsewhere.
     """
 
     pairs: list[pairs.Measured[Arm]] = field(default_factory=list)
     phases: dict[Arm, timing_part.Mode] = field(default_factory=dict)
     threads: Threads | None = None
     failures: list[Failure] = field(default_factory=list)
-    share: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -70,7 +67,7 @@ def summarise(samples: Samples, recorded_sides: Sequence[str], thread_count: int
     extra_arms = {*nulls.values(), *(slowdown.arm for slowdown in slowdowns)}
     rounds = {arm: seconds for arm, seconds in rounds_by_arm.items() if arm.is_public or arm in extra_arms}
     doubt = "" if thread_count is None else _doubt(samples.threads)
-    result = timing.summarise(rounds, samples.phases, nulls, slowdowns, doubt, samples.threads, samples.share)
+    result = timing.summarise(rounds, samples.phases, nulls, slowdowns, doubt, samples.threads)
     cells = {name: cell.median_s for name, cell in result.cells.items()}
     public = result.ratios.get(str(PUBLIC))
     # The published ratio is what is split: the factors' product is that number and no other.
@@ -82,24 +79,6 @@ def _doubt(threads: Threads | None) -> str:
     if threads is not None and threads.equal:
         return ""
     return (threads and threads.reason) or "the threads of the two sides could not be verified"
-
-
-def is_decided(samples: Samples, recorded_sides: Sequence[str] = ()) -> bool:
-    """Whether the port is faster than each mode of TensorFlow, slower or equivalent, as the intervals have it so far.
-
-    Args:
-      samples: of the pairs so far, with the share of this look.
-      recorded_sides: sides that were replayed.
-    """
-    ratios = summarise(samples, recorded_sides).timing.ratios
-    verdicts = [ratios[name].verdict for name in map(str, _headline(ratios)) if not ratios[name].withheld]
-    return bool(verdicts) and len(verdicts) == len(_headline(ratios)) and INCONCLUSIVE not in verdicts
-
-
-def _headline(ratios: Mapping[str, Ratio]) -> list[_modes.Pair]:
-    """The port against each mode of TensorFlow."""
-    pairs_of_port = (_modes.Pair(_modes.JAX_JIT, _modes.Mode(TF, name)) for name in CONTROL_NAMES)
-    return [pair for pair in pairs_of_port if str(pair) in ratios]
 
 
 def is_narrow(samples: Samples, precision: float) -> bool:

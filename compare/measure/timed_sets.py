@@ -10,13 +10,12 @@ from functools import partial
 from pathlib import Path
 
 from compare.bench import pairs
-from compare.bench.looks import looks
 from compare.bench.roofline import Work
 from compare.bench.timing import SLOWDOWNS
 from compare.inputs.at_size import Prepared
 from compare.inputs.request import Plan
 from compare.measure import machine_limits, used_threads
-from compare.measure.timed_samples import Samples, control_of, is_decided, is_narrow
+from compare.measure.timed_samples import Samples, control_of, is_narrow
 from compare.progress import Reporter
 from compare.prove.collect import Collected
 from compare.record import timing_part
@@ -203,24 +202,14 @@ def _measure_all(
 
 
 def needs_more(samples: Samples, plan: Plan, count: int) -> bool:
-    """Whether a workload needs another pair; sets the share of the chance to be wrong that its intervals have.
+    """Whether a workload needs another pair of processes: identical code decides, never a ratio.
 
     Args:
-      samples: of one workload.
-      plan: how many pairs, and whether it may end early.
-      count: pairs that every workload had.
+      samples: of the workload.
+      plan: how many pairs, and the precision that identical code has to come to.
+      count: pairs so far.
     """
-    if not plan.early:
-        return count < plan.pairs or not is_narrow(samples, plan.precision)
-    if len(samples.pairs) < count:  # it ended before
-        return False
-    later = [look for look in looks(plan.pairs, plan.most_pairs) if look.pairs >= max(count, 1)]
-    if not later:
-        return False
-    samples.share = later[0].share
-    if later[0].pairs > count:
-        return True
-    return not (is_decided(samples) or (count >= plan.pairs and is_narrow(samples, plan.precision)))
+    return count < plan.pairs or not is_narrow(samples, plan.precision)
 
 
 def _replace(group: WorkerSet, before: Timed | None) -> list[str]:
@@ -252,7 +241,6 @@ def _running(group: Mapping[str, Side], processes: Mapping[str, _Process]) -> li
 
 def _stage(pair: int, plan: Plan) -> str:
     more = "" if pair < plan.pairs else ", until the A/A interval is narrow"
-    more += ", or until every verdict is decided" if plan.early else ""
     return f"timing{_on(plan)}, processes {pair + 1} of {plan.pairs if pair < plan.pairs else plan.most_pairs}{more}"
 
 

@@ -82,6 +82,8 @@ class Record(Part, frozen=True):
     """The command line."""
     size: Text = ""
     """The size asked for, or tour."""
+    omissions: Texts = ()
+    """What a bench leaves out unless it is asked for, each with the option that measures it."""
     environment: Environment | None = None
     """Versions and machine; of several nodes what they have in common."""
     nodes: Named[Node] = {}

@@ -148,6 +148,8 @@ def _lines(record: Record) -> Iterator[Text]:
         yield Text.assemble(("note", "yellow"), " ", f"{_some(names)}: {_single(note)}")
     for sentence in node_rows.sentences(record):
         yield Text.assemble(("node", "cyan"), " ", _single(sentence))
+    if record.omissions:
+        yield Text.assemble(("note", "yellow"), " ", _single(f"not measured: {'; '.join(record.omissions)}"))
 
 
 def _notes(record: Record) -> dict[str, list[str]]:

@@ -28,6 +28,7 @@ def render(record: Record) -> str:
             created=safe.created,
             command=" ".join(safe.command),
             size=safe.size,
+            omissions=safe.omissions,
             environment=tables.environment(safe),
             nodes=node_rows.rows(safe),
             unlike=node_rows.UNLIKE if node_rows.unlike(safe) else "",

@@ -76,6 +76,7 @@ def _run(record: Record, command: str) -> list[str]:
     rows = [
         ("date", record.created),
         ("command", command),
+        ("not measured", "; ".join(record.omissions)),
         ("machine", f"{environment.cpu or ''}, {environment.platform or ''}"),
         ("cores", "" if environment.cores is None else str(environment.cores)),
         ("threads", _threads(record)),

@@ -21,6 +21,7 @@ from pages import decoded
 from places import DATA
 
 from compare import cli
+from compare.commands._option_types import thread_counts
 from compare.history import store
 from compare.plain_json import to_json
 from compare.report import tables
@@ -64,23 +65,42 @@ def test_bench_times_on_all_threads_and_on_one_with_everything_beside(asked: lis
     main, *others = request.plans
     assert [plan.threads for plan in request.plans] == list(dict.fromkeys([available_processors(), 1]))
     assert (main.pairs, main.most_pairs, main.precision, main.peers) == (12, 24, 0.03, True)
-    assert not any(plan.peers for plan in others) and not any(plan.early for plan in request.plans)
+    assert not any(plan.peers for plan in others)
     extras = request.extras
     assert (extras.limits, extras.phases, extras.peers) == (True, 3, True)
     assert (extras.batches, extras.memory_limit) == ((64, 32), 2 << 20)
 
 
-def test_bench_alone_ends_early_on_all_threads_and_names_what_it_leaves_out(
-    asked: list[Request], capsys: pytest.CaptureFixture[str]
+THREADS, PHASES = "other numbers of threads (--threads all,1)", "the phases of a start (--phases 3)"
+
+
+@pytest.mark.parametrize(
+    ("options", "threads", "phases", "omissions"),
+    [
+        ([], "all", 0, [THREADS, PHASES]),
+        (["--phases", "0"], "all", 0, [THREADS]),
+        (["--threads", "all"], "all", 0, [PHASES]),
+        (["--phases", "3", "--threads", "1"], "1", 3, []),
+        (["--thorough"], "all,1", 3, []),
+        (["--thorough", "--phases", "0", "--threads", "1"], "1", 0, []),
+    ],
+)
+def test_bench_names_what_it_leaves_out_where_nobody_chose_so(
+    asked: list[Request],
+    capsys: pytest.CaptureFixture[str],
+    options: list[str],
+    threads: str,
+    phases: int,
+    omissions: list[str],
 ) -> None:
-    cli.main(["bench", "mnist_mlp"])
-    cli.main(["bench", "mnist_mlp", "--thorough", "--threads", "1", "--phases", "2"])
-    cli.main(["bench", "mnist_mlp", "--all-pairs"])
-    assert [(len(each.plans), each.extras.phases, each.plans[0].early) for each in asked] == [
-        (1, 0, True), (1, 2, False), (1, 0, False),
-    ]  # fmt: skip
-    said = capsys.readouterr().err
-    assert "not measured: the phases of a start: --phases 3; other numbers of threads: --threads all,1" in said
+    cli.main(["bench", "mnist_mlp", *options])
+    (request,) = asked
+    assert [plan.threads for plan in request.plans] == thread_counts(threads) and request.extras.phases == phases
+    recorded = json.loads(Path("jaxport-report/results.json").read_text())
+    assert recorded["omissions"] == omissions
+    line = f"not measured: {'; '.join(omissions)}"
+    assert (line in capsys.readouterr().out) == bool(omissions)
+    assert (line.capitalize() in Path("jaxport-report/report.html").read_text()) == bool(omissions)
 
 
 def test_bench_times_with_kept_memory_on_all_threads_alone_and_only_where_glibc_is(
@@ -159,7 +179,7 @@ def test_a_full_disk_is_named_and_what_was_judged_is_not_lost(
     """Told apart by what is written there: the file itself, or another after the record."""
     monkeypatch.setattr(whole_run, "run", lambda *_: RunResult(decoded(record(measured(1))), (PAIR,)))
     full(monkeypatch, lambda path: file in str(path) and tmp_path in (tmp_path / path).parents)
-    assert cli.main(["bench", "add", "--save"]) == 2
+    assert cli.main(["bench", "add", "--save", "--thorough"]) == 2
     out, err = capsys.readouterr()
     assert out == ""
     assert re.search(rf"jaxport: expected to write .*{file}.*, found No space left on device: make room, or", err)

@@ -7,11 +7,9 @@ import math
 
 import pytest
 
-from compare.bench.looks import looks
 from compare.bench.pairs import Measured
 from compare.bench.threads import judge
-from compare.inputs.request import Plan
-from compare.measure import timed_samples, timed_sets
+from compare.measure import timed_samples
 from compare.plain_json import to_json
 from compare.record.timing_part import Bound, Threads
 from compare.record.vocabulary import CELLS
@@ -76,32 +74,3 @@ def test_threads_that_are_not_those_asked_for_withhold_every_ratio(seen: Threads
     ratios = found.timing.ratios.values()
     assert {each.withheld for each in ratios} == {reason}
     assert all(each.ratio is None for each in ratios) and found.attribution is None
-
-
-def pairs_needed(plan: Plan, factors: list[float], **slowed: float) -> tuple[int, float]:
-    """How many pairs a workload gets whose port is by pair so many times slower, and the share of its last look."""
-    taken = timed_samples.Samples()
-    for count in range(plan.most_pairs):
-        if not timed_sets.needs_more(taken, plan, count):
-            break
-        by_arm = {name: slowed.get(name, 1.0) * factors[count] for name in ("jax/jit", "jax/jit#2")}
-        taken.pairs += samples(**(slowed | by_arm)).pairs[:1]
-    return len(taken.pairs), taken.share
-
-
-def test_pairs_end_at_the_first_look_where_the_port_is_decided_and_never_where_it_is_not() -> None:
-    plan = Plan(12, 24, early=True)
-    shares = {look.pairs: look.share for look in looks(12, 24)}
-    scatter = [0.98, 1.03, 1.0, 0.97, 1.02] * 5
-    # The port takes 2 ms, TensorFlow 3: a third less, a few per cent apart from pair to pair.
-    assert pairs_needed(plan, scatter) == (5, shares[5])
-    assert pairs_needed(Plan(12, 24), scatter) == (12, 1.0), "without leave to end early a run has its pairs"
-    # 10 % apart from pair to pair: five are too few for 15 %, more suffice.
-    wide = [1.27 * factor for factor in (0.85, 1.15, 0.9, 1.1, 0.8, 1.2, 0.88, 1.12, 1.0, 1.0, 0.95, 1.05)] * 2
-    assert pairs_needed(plan, wide) == (12, shares[12])
-    assert pairs_needed(Plan(5, 5, early=True), scatter) == (5, 1.0)
-
-
-def test_a_control_that_is_missed_decides_nothing() -> None:
-    plan = Plan(12, 24, early=True)
-    assert pairs_needed(plan, [1.0] * 24, **{"tf/jit#2": 1.5})[0] > 5
