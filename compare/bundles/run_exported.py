@@ -110,12 +110,26 @@ def arrays(path: Path) -> dict[str, np.ndarray]:
 
 
 def largest_difference(actual: np.ndarray, expected: np.ndarray) -> float:
-    """Relative to the largest of a result; 0 or infinite of what is no float."""
+    """Relative to the largest finite value of a result; 0 or infinite of what is no float.
+
+    An infinity that was exported, or a NaN for a NaN, differs by 0. A NaN for a number is never close.
+    """
     if expected.dtype.kind in "iub":
         return 0.0 if np.array_equal(actual, expected) else float("inf")
     wide = np.complex128 if expected.dtype.kind == "c" else np.float64
-    difference = np.abs(actual.astype(wide) - expected.astype(wide)).max(initial=0.0)
-    return float(difference / max(np.abs(expected.astype(wide)).max(initial=0.0), np.finfo(np.float64).tiny))
+    actual, expected = actual.astype(wide), expected.astype(wide)
+    parts = [_differences(part(actual), part(expected)) for part in (np.real, np.imag)]
+    difference = float(np.where(np.isnan(parts).any(0), np.nan, np.hypot(*parts)).max(initial=0.0))
+    largest = float(np.abs(expected[np.isfinite(expected)]).max(initial=0.0))
+    if difference == 0:
+        return 0.0
+    return difference / largest if largest else float("inf")
+
+
+def _differences(actual: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    is_same = (actual == expected) | np.isnan(actual) & np.isnan(expected)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.where(is_same, 0.0, actual - expected)
 
 
 def check() -> int:
