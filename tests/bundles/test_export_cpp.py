@@ -82,6 +82,12 @@ def run_built(folder: Path, built: Path, program: str) -> subprocess.CompletedPr
     return run([str(built / f"run_{program}"), *plugin, str(folder)], LD_DEBUG="libs")
 
 
+def executable(path: Path, text: str) -> str:
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return export(tmp_path_factory.mktemp("export") / "model", "mnist_mlp", "--size", "smoke")
@@ -208,3 +214,30 @@ def test_both_runners_judge_by_one_rule(tmp_path: Path) -> None:
     ]
     for place, (*pair, wanted) in enumerate(PAIRS):
         np.testing.assert_array_equal([float(found[place]), by_python[place]], wanted, str(pair))
+
+
+def test_the_script_stays_in_its_folder_and_takes_any_path(tmp_path: Path) -> None:
+    package = tmp_path / "a,b" / "package"
+    python = executable(tmp_path / "python", f"echo '{package}'")
+    compiler = executable(tmp_path / "compiler", 'pwd -P; printf "%s\\n" "$@"; cp /bin/true run_saved_model')
+    for folder in (tmp_path / "export", tmp_path / "-export", tmp_path / "elsewhere" / "export"):
+        folder.mkdir(parents=True)
+        shutil.copy(RUNNERS_IN_CPP / "run_cpp.sh", folder)
+    for name in ("export", "-export"):
+        command = f"cd '{tmp_path}'; sh -- {name}/run_cpp.sh saved_model"
+        environment = {"PYTHON": python, "CXX": compiler, "PATH": os.environ["PATH"]}
+        done = run(["sh", "-c", command], CDPATH=str(tmp_path / "elsewhere"), **environment)
+        assert done.returncode == 0, done.stderr
+        folder, *words = done.stdout.splitlines()
+        assert folder == str((tmp_path / name).resolve())
+        assert words[-4:] == ["-Xlinker", "-rpath", "-Xlinker", str(package)]
+
+
+@pytest.mark.parametrize(
+    ("program", "advice"), [("stablehlo", "pip install 'jaxport[pjrt]'"), ("saved_model", "pip install tensorflow")]
+)
+def test_a_package_that_is_missing_is_one_line(tmp_path: Path, program: str, advice: str) -> None:
+    python = executable(tmp_path / "python", f"exec '{sys.executable}' -I -S \"$@\"")
+    done = run(["sh", str(RUNNERS_IN_CPP / "run_cpp.sh"), program], PYTHON=python, PATH=os.environ["PATH"])
+    assert done.returncode == 1 and done.stdout == ""
+    assert re.fullmatch(rf"expected the package \S+ for \S+, found none: {re.escape(advice)}\n", done.stderr)
