@@ -132,15 +132,22 @@ def _differences(actual: np.ndarray, expected: np.ndarray) -> np.ndarray:
         return np.where(is_same, 0.0, actual - expected)
 
 
+def _kinds(results: dict[str, np.ndarray]) -> str:
+    """Name, dtype and shape of each."""
+    return ", ".join(f"{name} of {array.dtype}{list(array.shape)}" for name, array in sorted(results.items())) or "none"
+
+
 def check() -> int:
     """Run the example; 1 where a result is not what was exported."""
     example = arrays(FOLDER / "example.npz")
     inputs = {name.removeprefix("input/"): array for name, array in example.items() if name.startswith("input/")}
-    differences = {
-        name: largest_difference(value, example[f"result/{name}"]) for name, value in Program()(**inputs).items()
-    }
+    actual = {f"result/{name}": value for name, value in Program()(**inputs).items()}
+    expected = {name: example[name] for name in example if name.startswith("result/")}
+    if _kinds(expected) != _kinds(actual):
+        raise SystemExit(f"expected in the example {_kinds(actual)}, found {_kinds(expected)}")
+    differences = {name: largest_difference(value, expected[name]) for name, value in actual.items()}
     for name, difference in differences.items():
-        print(f"{name}: differs by {difference:.2g} of its largest value")
+        print(f"{name.removeprefix('result/')}: differs by {difference:.2g} of its largest value")
     return int(not all(difference <= CLOSE for difference in differences.values()))
 
 

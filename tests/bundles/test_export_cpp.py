@@ -82,6 +82,13 @@ def run_built(folder: Path, built: Path, program: str) -> subprocess.CompletedPr
     return run([str(built / f"run_{program}"), *plugin, str(folder)], LD_DEBUG="libs")
 
 
+def refusal(folder: Path, built: Path, program: str) -> str:
+    """The one line of a program that compares nothing."""
+    found = run_built(folder, built, program)
+    assert (found.returncode, found.stdout) == (1, ""), found.stdout
+    return found.stderr.splitlines()[-1]
+
+
 def executable(path: Path, text: str) -> str:
     path.write_text(f"#!/bin/sh\n{text}\n")
     path.chmod(0o755)
@@ -159,6 +166,21 @@ def test_results_of_several_types_are_compared_each_by_its_name(
         found = run_built(planted, model, program)
         differs = {name for name, by in re.findall(r"result/(.*): differs by (\S+)", found.stdout) if float(by) > 1e-5}
         assert (found.returncode, differs) == (1, {name.removeprefix("result/").partition("::")[0]}), found.stdout
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_what_the_example_does_not_name_or_names_in_vain_is_refused(
+    model: Path, functions: Path, tmp_path: Path, program: str
+) -> None:
+    planted = shutil.copytree(functions, tmp_path / "planted")
+    arrays = dict(np.load(functions / "example.npz"))
+    for name in ("result/turned", "input/n"):
+        np.savez(planted / "example.npz", **{other: array for other, array in arrays.items() if other != name})
+        wanted, _, there = refusal(planted, model, program).partition(", found ")
+        assert name in wanted and name not in there
+        np.savez(planted / "example.npz", **arrays, **{f"{name}s": arrays[name]})
+        wanted, _, there = refusal(planted, model, program).partition(", found ")
+        assert f"{name}s" in there and f"{name}s" not in wanted
 
 
 @pytest.mark.parametrize("program", PROGRAMS)

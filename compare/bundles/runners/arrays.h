@@ -10,6 +10,7 @@
 #include <iostream>
 #include <iterator>
 #include <map>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -77,6 +78,22 @@ inline std::map<std::string, Array> read_arrays(const std::string& path) {
     arrays[name] = array;
   }
   return arrays;
+}
+
+using Names = std::set<std::string>;
+
+inline std::string list(const Names& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text.empty() ? "none" : text;
+}
+
+// Refuses an example whose inputs or results, by the prefix of their names, are not those of the program.
+inline void check_names(const std::map<std::string, Array>& example, const std::string& prefix, const Names& expected) {
+  Names found;
+  for (const auto& [name, array] : example)
+    if (name.rfind(prefix, 0) == 0) found.insert(name);
+  if (found != expected) fail("expected " + list(expected) + " in the example, found " + list(found));
 }
 
 inline double half(uint16_t bits) {
