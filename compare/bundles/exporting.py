@@ -35,7 +35,7 @@ EXPORTED, SAVED_MODEL, RUNNER, ORDER = "program.jax_export", "saved_model", "run
 RUNNER_SOURCE = Path(__file__).with_name("run_exported.py")
 """Copied as it stands: nothing here imports it, since it starts XLA in its own process."""
 RUNNERS_IN_CPP = Path(__file__).with_name("runners")
-"""Sources of the runners that need no Python, and the script that builds them; copied likewise."""
+"""Sources of the runners that run without Python, and the script that builds them, with it; copied likewise."""
 
 
 @dataclass(frozen=True)

@@ -110,23 +110,44 @@ def arrays(path: Path) -> dict[str, np.ndarray]:
 
 
 def largest_difference(actual: np.ndarray, expected: np.ndarray) -> float:
-    """Relative to the largest of a result; 0 or infinite of what is no float."""
+    """Relative to the largest finite value of a result; 0 or infinite of what is no float.
+
+    An infinity that was exported, or a NaN for a NaN, differs by 0. A NaN for a number is never close.
+    """
     if expected.dtype.kind in "iub":
         return 0.0 if np.array_equal(actual, expected) else float("inf")
     wide = np.complex128 if expected.dtype.kind == "c" else np.float64
-    difference = np.abs(actual.astype(wide) - expected.astype(wide)).max(initial=0.0)
-    return float(difference / max(np.abs(expected.astype(wide)).max(initial=0.0), np.finfo(np.float64).tiny))
+    actual, expected = actual.astype(wide), expected.astype(wide)
+    parts = [_differences(part(actual), part(expected)) for part in (np.real, np.imag)]
+    difference = float(np.where(np.isnan(parts).any(0), np.nan, np.hypot(*parts)).max(initial=0.0))
+    largest = float(np.abs(expected[np.isfinite(expected)]).max(initial=0.0))
+    if difference == 0:
+        return 0.0
+    return difference / largest if largest else float("inf")
+
+
+def _differences(actual: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    is_same = (actual == expected) | np.isnan(actual) & np.isnan(expected)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.where(is_same, 0.0, actual - expected)
+
+
+def _kinds(results: dict[str, np.ndarray]) -> str:
+    """Name, dtype and shape of each."""
+    return ", ".join(f"{name} of {array.dtype}{list(array.shape)}" for name, array in sorted(results.items())) or "none"
 
 
 def check() -> int:
     """Run the example; 1 where a result is not what was exported."""
     example = arrays(FOLDER / "example.npz")
     inputs = {name.removeprefix("input/"): array for name, array in example.items() if name.startswith("input/")}
-    differences = {
-        name: largest_difference(value, example[f"result/{name}"]) for name, value in Program()(**inputs).items()
-    }
+    actual = {f"result/{name}": value for name, value in Program()(**inputs).items()}
+    expected = {name: example[name] for name in example if name.startswith("result/")}
+    if _kinds(expected) != _kinds(actual):
+        raise SystemExit(f"expected in the example {_kinds(actual)}, found {_kinds(expected)}")
+    differences = {name: largest_difference(value, expected[name]) for name, value in actual.items()}
     for name, difference in differences.items():
-        print(f"{name}: differs by {difference:.2g} of its largest value")
+        print(f"{name.removeprefix('result/')}: differs by {difference:.2g} of its largest value")
     return int(not all(difference <= CLOSE for difference in differences.values()))
 
 

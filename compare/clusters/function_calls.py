@@ -100,6 +100,8 @@ def _calls(path: Path) -> Iterator[FunctionCall]:
         text_format.Parse(files.read(path, _A_GRAPH, MOST_BYTES).decode(), graph, allow_unknown_field=True)
     except (text_format.ParseError, UnicodeDecodeError, RecursionError) as error:
         _A_GRAPH.refuse(path, f"no graph in protobuf's text format ({error})")
+    if not graph.ListFields():  # the text of any other message reads as an empty one
+        _A_GRAPH.refuse(path, "neither `node` nor `library`")
     functions = {function.signature.name: _attributes(function) for function in graph.library.function}
     callers = [("", graph.node), *((function.signature.name, function.node_def) for function in graph.library.function)]
     for caller, nodes in callers:

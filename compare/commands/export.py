@@ -32,7 +32,7 @@ Export a port's forward pass in three forms that run without its code: StableHLO
 NumPy only, jax.export's form for JAX, and a SavedModel for TensorFlow.
 
 Weights, the first inputs and their results lie beside them: `python FOLDER/run.py` runs the example and compares.
-`sh FOLDER/run_cpp.sh stablehlo` and `saved_model` build programs in C++ that do so without Python.
+`sh FOLDER/run_cpp.sh stablehlo` and `saved_model` build programs in C++ that do so without Python at run time (Linux).
 Nothing is judged: `jaxport run` says whether the port is right.
 """,
     operands="WORKLOAD",
@@ -41,7 +41,7 @@ Nothing is judged: `jaxport run` says whether the port is right.
   jaxport export my_port.py -o deployed
   python deployed/run.py                             the example, by jaxlib alone
   python deployed/run.py inputs.npz results.npz      other inputs
-  sh deployed/run_cpp.sh stablehlo                   without Python: C++ and PJRT's C API
+  sh deployed/run_cpp.sh stablehlo                   in C++, by PJRT's C API
 """,
     holds="all three forms were written",
     fails="a side failed to deliver its form; the others were written",

@@ -92,7 +92,7 @@ def steps_that_run() -> tuple[Reading, ...]:
 
     return (
         Reading("whole steps with all_reduce that run uncompiled", "", lambda answer: run(answer, False)),
-        Reading("ways to compile it that run, of 4", "", lambda answer: run(answer, True)),
+        Reading("compiled steps or exchanges that run (4 were tried)", "", lambda answer: run(answer, True)),
     )
 
 

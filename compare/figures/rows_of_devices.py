@@ -28,8 +28,8 @@ ROWS = (
         "S13", "a collective training step: jit_compile within MirroredStrategy",
         (Claim("A C E", "one compilation a device", (_ON_TWO, "compilations of jax/spmd on 2 devices"), ANY,
                Counts({_ON_TWO: 2}), _REFUSED),
-         Claim("A C E", "", ("whole steps with all_reduce that run uncompiled", "ways to compile it that run, of 4"),
-               remark=_ON_GPUS)),
+         Claim("A C E", "", ("whole steps with all_reduce that run uncompiled",
+                             "compiled steps or exchanges that run (4 were tried)"), remark=_ON_GPUS)),
         (Experiment(
             ("jaxport distribute mnist_mlp --size default --steps 2 --no-timing --strategies tf/mirrored "
              "tf/mirrored-compiled jax/spmd",),

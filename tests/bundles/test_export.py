@@ -89,6 +89,20 @@ def test_another_weight_is_noticed(model: Path, tmp_path: Path) -> None:
     assert run(tmp_path).returncode == 1
 
 
+def test_an_example_of_other_results_is_refused(model: Path, tmp_path: Path) -> None:
+    for file in model.glob("*.*"):
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    example = dict(np.load(model / "example.npz"))
+    result = example.pop("result/output")
+    for planted in ({}, {"result/output": result[:1]}, {"result/output": result, "result/other": result}):
+        np.savez(tmp_path / "example.npz", **example, **planted)
+        refused = run(tmp_path)
+        assert refused.returncode == 1 and refused.stderr.startswith(
+            "expected in the example result/output of float32["
+        )
+        assert "Traceback" not in refused.stderr
+
+
 def test_other_inputs_give_results_and_wrong_ones_a_line(model: Path, tmp_path: Path) -> None:
     shape = next(
         each["shape"]

@@ -86,13 +86,17 @@ def test_the_command_shows_calls_and_names_what_is_no_graph(
 ) -> None:
     graphs = Path(shutil.copytree(dumped / "graphs", tmp_path / "graphs"))
     (graphs / "broken.pbtxt").write_text("node { name: ")
+    (graphs / "module.pbtxt").write_text('name: "a module"\ncomputations { name: "main" }\n')
+    (graphs / "empty.pbtxt").write_text("")
     given = ["dump", str(dumped / "xla"), "-o", str(tmp_path / "out")]
     assert cli.main([*given, "--graphs", str(graphs)]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert re.search(r"__inference_compiled_\d+ true default device_count", printed), printed
     assert "not read: broken.pbtxt: expected a graph" in printed
+    assert re.search(r"not read: module.pbtxt: expected a graph .*, found neither `node` nor `library`", printed)
     record = json.loads((tmp_path / "out" / "dump.json").read_text())
-    assert list(record["graphs_not_read"]) == ["broken.pbtxt"] and len(record["calls"]) >= 3
+    assert sorted(record["graphs_not_read"]) == ["broken.pbtxt", "empty.pbtxt", "module.pbtxt"]
+    assert len(record["calls"]) >= 3
     assert "_XlaMustCompile" in (tmp_path / "out" / "index.html").read_text()
     assert cli.main([*given, "--graphs", str(tmp_path)]) == 2
     assert "expected graphs, files *.pbtxt" in capsys.readouterr().err

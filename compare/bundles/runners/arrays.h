@@ -10,6 +10,7 @@
 #include <iostream>
 #include <iterator>
 #include <map>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -79,6 +80,22 @@ inline std::map<std::string, Array> read_arrays(const std::string& path) {
   return arrays;
 }
 
+using Names = std::set<std::string>;
+
+inline std::string list(const Names& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text.empty() ? "none" : text;
+}
+
+// Refuses an example whose inputs or results, by the prefix of their names, are not those of the program.
+inline void check_names(const std::map<std::string, Array>& example, const std::string& prefix, const Names& expected) {
+  Names found;
+  for (const auto& [name, array] : example)
+    if (name.rfind(prefix, 0) == 0) found.insert(name);
+  if (found != expected) fail("expected " + list(expected) + " in the example, found " + list(found));
+}
+
 inline double half(uint16_t bits) {
   const int exponent = bits >> 10 & 31, fraction = bits & 1023;
   const double size = exponent == 31  ? (fraction ? NAN : INFINITY)
@@ -107,7 +124,13 @@ inline std::complex<double> value(const Array& array, size_t index) {
   return wide;
 }
 
-// Whether a result is the one that was exported; prints by how much it differs. A NaN is never close.
+inline double difference_of(double actual, double expected) {
+  if (actual == expected || (std::isnan(actual) && std::isnan(expected))) return 0;
+  return actual - expected;
+}
+
+// Whether a result is the one that was exported; prints by how much it differs, by the same rule as run.py: an infinity
+// that was exported, or a NaN for a NaN, differs by 0. A NaN for a number is never close.
 inline bool is_close(const std::string& name, const Array& actual, const Array& expected) {
   if (actual.dtype != expected.dtype || actual.shape != expected.shape || actual.bytes.size() != expected.bytes.size())
     fail("expected " + name + " of the type and shape that were exported, found " + actual.dtype);
@@ -118,11 +141,13 @@ inline bool is_close(const std::string& name, const Array& actual, const Array& 
     size_t count = 1;
     for (const int64_t size : expected.shape) count *= size;
     for (size_t index = 0; index < count; ++index) {
-      const double one = std::abs(value(actual, index) - value(expected, index));
+      const std::complex<double> found = value(actual, index), wanted = value(expected, index);
+      const double real = difference_of(found.real(), wanted.real()), imag = difference_of(found.imag(), wanted.imag());
+      const double one = std::isnan(real) || std::isnan(imag) ? NAN : std::hypot(real, imag);
       difference = std::isnan(one) || std::isnan(difference) ? NAN : std::fmax(difference, one);
-      largest = std::fmax(largest, std::abs(value(expected, index)));
+      if (std::isfinite(wanted.real()) && std::isfinite(wanted.imag())) largest = std::fmax(largest, std::abs(wanted));
     }
-    difference = difference == 0 && std::isfinite(largest) ? 0 : difference / largest;
+    difference = difference == 0 ? 0 : largest == 0 ? INFINITY : difference / largest;
   }
   std::cout << name << ": differs by " << difference << " of its largest value" << std::endl;
   return difference <= kClose;

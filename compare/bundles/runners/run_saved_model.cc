@@ -52,13 +52,20 @@ std::string field(const std::string& message, int number) {
   return "";
 }
 
-// The tensors of a signature by key: of its inputs (1) or its outputs (2).
+// The tensors of a signature, by their names in the example: of its inputs (1) or its outputs (2).
 std::map<std::string, std::string> tensors(const std::string& meta_graph, int inputs_or_outputs) {
+  const std::string prefix = inputs_or_outputs == 1 ? "input/" : "result/";
   std::map<std::string, std::string> names;
   for (const auto& [number, entry] : fields(meta_graph))
     if (number == 5 && field(entry, 1) == "serving_default")
       for (const auto& [kind, tensor] : fields(field(entry, 2)))
-        if (kind == inputs_or_outputs) names[field(tensor, 1)] = field(field(tensor, 2), 1);
+        if (kind == inputs_or_outputs) names[prefix + field(tensor, 1)] = field(field(tensor, 2), 1);
+  return names;
+}
+
+Names names_of(const std::map<std::string, std::string>& tensors) {
+  Names names;
+  for (const auto& [name, tensor] : tensors) names.insert(name);
   return names;
 }
 
@@ -99,19 +106,18 @@ int main(int count, char** words) {
   std::vector<TF_Output> inputs, outputs;
   std::vector<TF_Tensor*> values, results;
   std::vector<std::string> names;
-  for (const auto& [key, tensor] : tensors(meta_graph, 1)) {
-    if (!arrays.count("input/" + key)) fail("expected an example of the input " + key + ", found none");
+  const auto input_tensors = tensors(meta_graph, 1), result_tensors = tensors(meta_graph, 2);
+  if (result_tensors.empty()) fail("expected a signature serving_default with results, found none");
+  check_names(arrays, "input/", names_of(input_tensors));
+  check_names(arrays, "result/", names_of(result_tensors));
+  for (const auto& [name, tensor] : input_tensors) {
     inputs.push_back(output(graph, tensor));
-    values.push_back(to_tensor(key, arrays["input/" + key]));
+    values.push_back(to_tensor(name, arrays[name]));
   }
-  const auto signature = tensors(meta_graph, 2);
-  for (const auto& [name, array] : arrays) {
-    if (name.rfind("result/", 0) != 0) continue;
-    if (!signature.count(name.substr(7))) fail("expected a result " + name.substr(7) + ", found none");
-    outputs.push_back(output(graph, signature.at(name.substr(7))));
+  for (const auto& [name, tensor] : result_tensors) {
+    outputs.push_back(output(graph, tensor));
     names.push_back(name);
   }
-  if (names.empty()) fail("expected results in the example, found none");
   results.resize(names.size());
   TF_SessionRun(session, nullptr, inputs.data(), values.data(), inputs.size(), outputs.data(), results.data(),
                 outputs.size(), nullptr, 0, nullptr, status);

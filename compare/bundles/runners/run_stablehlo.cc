@@ -131,6 +131,7 @@ int main(int count, char** words) {
   PJRT_LoadedExecutable* program = compile(client, read_file(folder + "/program.mlirbc"));
   std::vector<PJRT_Buffer*> arguments;
   std::vector<std::string> names;  // of the results
+  Names inputs;
   std::istringstream order(read_file(folder + "/order.txt"));
   for (std::string name; std::getline(order, name);) {
     if (!arrays.count(name)) fail("expected an array " + name + ", found none");
@@ -138,7 +139,10 @@ int main(int count, char** words) {
       names.push_back(name);
     else
       arguments.push_back(to_device(client, name, arrays[name]));
+    if (name.rfind("input/", 0) == 0) inputs.insert(name);
   }
+  check_names(arrays, "input/", inputs);
+  check_names(arrays, "result/", {names.begin(), names.end()});
   const auto results = execute(program, arguments);
   if (names.empty() || results.size() != names.size())
     fail("expected " + std::to_string(names.size()) + " results, found " + std::to_string(results.size()));
