@@ -21,18 +21,22 @@ _COMPARISONS = {"Less": (1, 0), "LessEqual": (1, 1), "Greater": (-1, 0), "Greate
 _RESULTS = {"Const": "output", "Cast": "y"}
 """What the result of an operation is called in a function; "z" of all that compute."""
 
-_MAXIMUM = 1
-"""The input of a loop that is its largest number of steps, -1 where that is not said: only its gradient reads it."""
+_STEP, _MAXIMUM = 0, 1
+"""The first variables of a loop of tf.while_loop: its own counter, and its largest number of steps, -1 for none.
+
+What computes the loop reads the second nowhere; TensorFlow sizes by it what the gradient keeps of each step.
+"""
 
 
-def bound(graph: Any) -> None:
+def bound(graph: Any, outputs: Sequence[str] = ()) -> None:
     """Give the loops of a flat graph that count, in place, their largest number of steps.
 
     Args:
       graph: a GraphDef without calls.
+      outputs: the tensors that are taken from it.
     """
     library = {function.signature.name: function for function in graph.library.function}
-    bodies = [(graph.node, [], True)]
+    bodies = [(graph.node, outputs, True)]
     bodies += [(one.node_def, one.ret.values(), False) for one in library.values()]
     for nodes, results, in_graph in bodies:
         around = _Body(nodes, (), results)
@@ -42,7 +46,7 @@ def bound(graph: Any) -> None:
             if condition is None or step is None:
                 continue
             loop = _Loop(node, around, condition, step)
-            counter = next(loop.counters(), None) if loop.says_nothing() else None
+            counter = next(loop.counters(), None) if loop.has_free_maximum() else None
             if counter is not None:
                 node.input[_MAXIMUM] = _add_count(nodes, node.name, counter, in_graph)
 
@@ -89,10 +93,10 @@ class _Body:
         """Whether a step returns what it takes."""
         return self.argument(self.results[number]) == number
 
-    def reads(self, tensor: str) -> bool:
-        """Whether a node computes with a tensor."""
-        inputs = (tensor_read for node in self._nodes if node.op != "Identity" for tensor_read in node.input)
-        return any(self.source(tensor_read).removesuffix(":0") == tensor for tensor_read in (*inputs, *self.results))
+    def count_readers(self, tensor: str) -> int:
+        """How many inputs of nodes that compute, and how many results, a tensor is."""
+        inputs = [tensor_read for node in self._nodes if node.op != "Identity" for tensor_read in node.input]
+        return sum(self.source(tensor_read) == tensor for tensor_read in (*inputs, *self.results))
 
 
 def _of_function(function: Any) -> _Body:
@@ -136,18 +140,24 @@ class _Loop:
     condition: _Body
     step: _Body
 
-    def says_nothing(self) -> bool:
-        """Whether it has the place for a largest number of steps, and nothing there that is read."""
+    def has_free_maximum(self) -> bool:
+        """Whether tf.while_loop made it, without a largest number of steps: a loop of other variables looks alike.
+
+        The first variable counts from 0 by 1, and the second is -1, which each step hands on and nothing else reads.
+        """
         sizes = {len(self.condition.arguments), len(self.step.arguments), len(self.step.results)}
-        if len(self.node.input) <= _MAXIMUM or self.around.number(self.node.input[_MAXIMUM]) != -1 or len(sizes) != 1:
+        if len(self.node.input) <= _MAXIMUM or len(sizes) != 1:
             return False
-        own = self.step.arguments[_MAXIMUM]
-        readers = [tensor for k, tensor in enumerate(self.step.results) if self.step.source(tensor) == own]
+        starts = [self.around.number(self.node.input[k]) for k in (_STEP, _MAXIMUM)]
+        dtypes = list(self.node.attr["T"].list.type[: _MAXIMUM + 1])
         return (
-            len(readers) == 1
+            starts == [0, -1]
+            and dtypes == [tf.int32.as_datatype_enum] * 2
+            and self._delta(_STEP) == 1
             and self.step.hands_on(_MAXIMUM)
-            and not self.condition.reads(self.condition.arguments[_MAXIMUM])
-            and not self.around.reads(f"{self.node.name}:{_MAXIMUM}")
+            and self.step.count_readers(self.step.arguments[_MAXIMUM]) == 1
+            and not self.condition.count_readers(self.condition.arguments[_MAXIMUM])
+            and not any(self.around.count_readers(f"{self.node.name}:{place}{_MAXIMUM}") for place in ("", "output:"))
         )
 
     def counters(self) -> Iterator[_Counter]:

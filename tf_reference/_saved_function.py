@@ -246,7 +246,7 @@ def _part(flat: Any, entry: Entry, in_calls: set[str]) -> tuple[Entry, Any, tupl
         )
     del flat.node[:]
     flat.node.extend(nodes)
-    _bounded_loops.bound(flat)
+    _bounded_loops.bound(flat, [tensor.name for tensor in entry.outputs.values()])
     return entry, flat, (*remarks, *_saved_gradients.mark(flat))
 
 
