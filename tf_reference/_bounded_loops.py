@@ -18,7 +18,14 @@ _LOOPS = frozenset({"While", "StatelessWhile"})
 _COMPARISONS = {"Less": (1, 0), "LessEqual": (1, 1), "Greater": (-1, 0), "GreaterEqual": (-1, 1)}
 """The direction in which a counter goes that one of these stops, and whether it takes the limit too."""
 
-_RESULTS = {"Const": "output", "Cast": "y"}
+MOST_STEPS = 10**6
+"""XLA sets aside the room for all steps: a loop that may run more often stays without a largest number."""
+
+_FURTHEST = 2**61
+"""Ends beyond it count as this one, so that differences stay integers of 64 bits."""
+
+_INT64 = tf.int64.as_datatype_enum
+_RESULTS = {"Const": "output", "Cast": "y", "SelectV2": "output"}
 """What the result of an operation is called in a function; "z" of all that compute."""
 
 _STEP, _MAXIMUM = 0, 1
@@ -46,9 +53,9 @@ def bound(graph: Any, outputs: Sequence[str] = ()) -> None:
             if condition is None or step is None:
                 continue
             loop = _Loop(node, around, condition, step)
-            counter = next(loop.counters(), None) if loop.has_free_maximum() else None
-            if counter is not None:
-                node.input[_MAXIMUM] = _add_count(nodes, node.name, counter, in_graph)
+            counters = list(loop.counters()) if loop.has_free_maximum() else []
+            if counters:
+                node.input[_MAXIMUM] = _Counts(nodes, f"{node.name}/steps", in_graph).add_least(counters)
 
 
 class _Body:
@@ -207,26 +214,56 @@ class _Loop:
         return self.around.number(self.node.input[outside]) if self.step.hands_on(outside) else None
 
 
-def _add_count(nodes: Any, loop: str, counter: _Counter, in_graph: bool) -> str:
-    """The tensor of how often a loop runs at most, whose nodes are added: max(0, ceil((limit - start) / delta))."""
+class _Counts:
+    """What adds the nodes that compute how often a loop runs at most, in integers of 64 bits.
 
-    def add(name: str, operation: str, inputs: Sequence[str], types: Mapping[str, int]) -> str:
-        node = nodes.add(op=operation, name=f"{loop}/steps/{name}")
-        node.input.extend(inputs)
-        for key, dtype in types.items():
-            node.attr[key].type = dtype
-        return f"{node.name}:0" if in_graph else f"{node.name}:{_RESULTS.get(operation, 'z')}:0"
+    Args:
+      nodes: those of the body that the loop stands in.
+      scope: of what is added.
+      in_graph: whether that body is a graph; else it is a function.
+    """
 
-    def constant(name: str, number: int) -> str:
-        tensor = add(name, "Const", (), {"dtype": counter.dtype})
-        nodes[-1].attr["value"].tensor.CopyFrom(tf.make_tensor_proto(number, counter.dtype))
+    def __init__(self, nodes: Any, scope: str, in_graph: bool) -> None:
+        self._nodes, self._scope, self._in_graph, self._size = nodes, scope, in_graph, len(nodes)
+
+    def add_least(self, counters: Sequence[_Counter]) -> str:
+        """The tensor of the largest number of steps: the first counter to end ends the loop; -1 above `MOST_STEPS`."""
+        least, *others = [self._count(counter) for counter in counters]
+        for other in others:
+            least = self._add("Minimum", (least, other))
+        most = self._constant(MOST_STEPS)
+        is_too_large = self._add("Greater", (least, most))
+        steps = self._add("SelectV2", (is_too_large, self._constant(-1), least))
+        return self._cast(steps, _INT64, tf.int32.as_datatype_enum)
+
+    def _count(self, counter: _Counter) -> str:
+        """How often one counts: max(0, ceil((limit - start) / delta))."""
+        size = abs(counter.delta)
+        start, limit = (
+            self._constant(end) if isinstance(end, int) else self._within_ends(self._cast(end, counter.dtype, _INT64))
+            for end in (counter.start, counter.limit)
+        )
+        ends = (limit, start) if counter.delta > 0 else (start, limit)
+        distance = self._add("Sub", ends)
+        whole = self._add("AddV2", (distance, self._constant(size - 1 + counter.inclusive)))
+        return self._add("Maximum", (self._add("FloorDiv", (whole, self._constant(size))), self._constant(0)))
+
+    def _within_ends(self, tensor: str) -> str:
+        least = self._add("Minimum", (tensor, self._constant(_FURTHEST)))
+        return self._add("Maximum", (least, self._constant(-_FURTHEST)))
+
+    def _cast(self, tensor: str, dtype: int, wanted: int) -> str:
+        return self._add("Cast", (tensor,), {"SrcT": dtype, "DstT": wanted})
+
+    def _constant(self, number: int) -> str:
+        tensor = self._add("Const", (), {"dtype": _INT64})
+        within = max(-_FURTHEST, min(number, _FURTHEST))
+        self._nodes[-1].attr["value"].tensor.CopyFrom(tf.make_tensor_proto(within, tf.int64))
         return tensor
 
-    step, own = abs(counter.delta), {"T": counter.dtype}
-    limit = constant("limit", counter.limit) if isinstance(counter.limit, int) else counter.limit
-    ends = (limit, counter.start) if counter.delta > 0 else (counter.start, limit)
-    distance = add("distance", "Sub", ends, own)
-    sum_ = add("rounded", "AddV2", (distance, constant("more", step - 1 + counter.inclusive)), own)
-    count = add("count", "FloorDiv", (sum_, constant("step", step)), own)
-    least = add("least", "Maximum", (count, constant("none", 0)), own)
-    return add("steps", "Cast", (least,), {"SrcT": counter.dtype, "DstT": tf.int32.as_datatype_enum})
+    def _add(self, operation: str, inputs: Sequence[str], types: Mapping[str, int] | None = None) -> str:
+        node = self._nodes.add(op=operation, name=f"{self._scope}/{operation}_{len(self._nodes) - self._size}")
+        node.input.extend(inputs)
+        for key, dtype in (types or {"T": _INT64}).items():
+            node.attr[key].type = dtype
+        return f"{node.name}:0" if self._in_graph else f"{node.name}:{_RESULTS.get(operation, 'z')}:0"

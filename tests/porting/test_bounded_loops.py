@@ -71,6 +71,69 @@ def test_an_end_that_an_input_gives_is_computed(number: int) -> None:
     assert numbers_of(function, max(number, 1)) == [max(number - 1, 0)]
 
 
+def test_the_first_of_two_counters_to_end_decides() -> None:
+    def function(x: tf.Tensor) -> tf.Tensor:
+        return tf.while_loop(
+            lambda i, k, _: tf.logical_and(i < 9, k > 1), lambda i, k, x: (i + 1, k + -2, x * 2.0), (0, 8, x)
+        )[2]
+
+    assert numbers_of(function, 1.0) == [4]
+
+
+LARGEST, LARGEST_OF_64_BITS = 2**31 - 1, 2**63 - 1
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "number"),
+    [
+        (0, 10**6 - 1, 10**6), (0, 10**6, -1), (0, LARGEST, -1), (-5, LARGEST, -1), (LARGEST, -5, 0),
+        (-5, LARGEST_OF_64_BITS, -1), (LARGEST_OF_64_BITS, -5, 0), (2**40, 2**40 + 2, 3),
+    ],
+)  # fmt: skip
+def test_an_end_that_is_far_is_left_away(start: int, end: int, number: int) -> None:
+    dtype = tf.int32 if max(start, end) <= LARGEST else tf.int64
+
+    def from_constants(x: tf.Tensor) -> tf.Tensor:
+        # Each step might end it.
+        return tf.while_loop(
+            lambda i, x: tf.logical_and(i <= end, x < 50.0),
+            lambda i, x: (i + 1, x * 2.0),
+            (tf.constant(start, dtype), x),
+        )[1]
+
+    def from_inputs(x: tf.Tensor, start: tf.Tensor, end: tf.Tensor) -> tf.Tensor:
+        return tf.while_loop(
+            lambda i, x: tf.logical_and(i <= end, x < 50.0), lambda i, x: (i + 1, x * 2.0), (start, x)
+        )[1]  # fmt: skip
+
+    assert numbers_of(from_constants, 1.0) == [number]
+    whole = dtype.as_numpy_dtype
+    assert numbers_of(from_inputs, 1.0, whole(start), whole(end)) == [number]
+
+
+@pytest.mark.parametrize("compiles", [None, True])
+def test_a_loop_with_a_far_end_has_its_gradient(tmp_path: Path, compiles: bool | None) -> None:
+    def function(x: tf.Tensor) -> tf.Tensor:
+        return tf.while_loop(lambda i, x: (i <= LARGEST) & (x < 50.0), lambda i, x: (i + 1, x * x), (0, x))[1]
+
+    module = tf.Module()
+    module.call = tf.function(function, [FLOAT])
+    tf.saved_model.save(module, str(tmp_path), signatures=module.call)
+    call = _saved_function.read(SavedGraph(str(tmp_path))).make_callable()
+
+    def gradient(x: tf.Tensor) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            (value,) = call(x).values()
+        return tape.gradient(value, x)
+
+    if compiles:
+        with pytest.raises(tf.errors.InvalidArgumentError, match="fixed tensor list size"):
+            tf.function(gradient, jit_compile=True, autograph=False)(tf.constant(2.0))
+    else:
+        assert float(tf.function(gradient, autograph=False)(tf.constant(2.0))) == 8 * 2.0**7
+
+
 def by_a_growing_step(x: tf.Tensor) -> tf.Tensor:
     return tf.while_loop(lambda i, *_: i < 9, lambda i, k, x: (i + k, k - 1, x * 2.0), (0, 5, x))[2]
 
