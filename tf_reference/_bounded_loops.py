@@ -1,4 +1,4 @@
-"""How often the loops of a saved graph run at most: XLA compiles no gradient of a loop that does not say it.
+"""How often the loops of a saved graph run at most: XLA compiles no gradient of a loop without that number.
 
 Where XLA compiles a function, AutoGraph gives each loop over a tf.range its number of steps; a function that was saved
 was traced for no compiler.
@@ -29,9 +29,10 @@ _RESULTS = {"Const": "output", "Cast": "y", "SelectV2": "output"}
 """What the result of an operation is called in a function; "z" of all that compute."""
 
 _STEP, _MAXIMUM = 0, 1
-"""The first variables of a loop of tf.while_loop: its own counter, and its largest number of steps, -1 for none.
+"""The first two variables of a loop that tf.while_loop makes: its own counter, and its largest number of steps or -1.
 
-What computes the loop reads the second nowhere; TensorFlow sizes by it what the gradient keeps of each step.
+Where the second is -1, neither condition nor step computes with it. The gradient keeps values of each step, and
+TensorFlow sets aside the room for them by that number.
 """
 
 

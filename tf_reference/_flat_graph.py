@@ -175,9 +175,10 @@ class _NamesInCall:
 
 
 def with_own_functions(graph: Any, trace: int) -> Any:
-    """A copy whose functions have names of their own: another file or trace may have functions with theirs.
+    """A copy whose functions are named after what they compute and after the trace.
 
-    The same functions have the same names in every process, as XLA's cache of compiled programs knows them by name.
+    Functions of another file or trace then never have the same name, and in every process the names are the same: XLA's
+    cache of compiled programs knows a function by its name.
 
     Args:
       graph: a GraphDef.

@@ -23,13 +23,14 @@ class Loop:
 
     Attributes:
       node: of it.
-      body: a step, of which what is stacked is an element.
+      body: what a step computes; in the place of a list that is filled or rewritten, it returns the element alone.
       condition: whether it goes on.
       given: what its variables begin with.
       used: the numbers of those that something reads behind it.
       fixed: of those that never change.
       stacked: of lists that get an element a step, which a scan stacks.
-      rewrites: of lists whose one place each step writes anew, with the place and the variable that is written.
+      rewrites: of lists that each step writes to at one place, the same in all; the place, and the variable of the
+        loop that has the value written.
       rows: of lists of which each step reads its own element, which a scan goes over.
       count: how often it runs, if that is known.
     """
