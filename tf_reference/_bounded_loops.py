@@ -253,8 +253,8 @@ class _Counts:
         least = self._add("Minimum", (tensor, self._constant(_FURTHEST)))
         return self._add("Maximum", (least, self._constant(-_FURTHEST)))
 
-    def _cast(self, tensor: str, dtype: int, wanted: int) -> str:
-        return self._add("Cast", (tensor,), {"SrcT": dtype, "DstT": wanted})
+    def _cast(self, tensor: str, dtype: int, target: int) -> str:
+        return self._add("Cast", (tensor,), {"SrcT": dtype, "DstT": target})
 
     def _constant(self, number: int) -> str:
         tensor = self._add("Const", (), {"dtype": _INT64})

@@ -169,8 +169,8 @@ def _find_rewrite(
     base, steps = count.steps or ("", 0)
     runs = not base and steps > 0
     item = source(body, node.inputs[2])
-    carried = (j for j in range(len(body.outputs)) if j not in constants and j != count.at)
-    same = (j for j in carried if source(body, body.outputs[j]) == item)
+    candidates = (j for j in range(len(body.outputs)) if j not in constants and j != count.at)
+    same = (j for j in candidates if source(body, body.outputs[j]) == item)
     number = next((j for j in same if runs or _is_zeros(writer, loop.inputs[j])), None)
     return None if number is None else (place, number)
 
