@@ -1,4 +1,4 @@
-"""How often the loops of a saved graph run at most: XLA compiles no gradient of a loop that does not say it.
+"""How often the loops of a saved graph run at most: XLA compiles no gradient of a loop without that number.
 
 Where XLA compiles a function, AutoGraph gives each loop over a tf.range its number of steps; a function that was saved
 was traced for no compiler.
@@ -18,21 +18,33 @@ _LOOPS = frozenset({"While", "StatelessWhile"})
 _COMPARISONS = {"Less": (1, 0), "LessEqual": (1, 1), "Greater": (-1, 0), "GreaterEqual": (-1, 1)}
 """The direction in which a counter goes that one of these stops, and whether it takes the limit too."""
 
-_RESULTS = {"Const": "output", "Cast": "y"}
+MOST_STEPS = 10**6
+"""XLA sets aside the room for all steps: a loop that may run more often stays without a largest number."""
+
+_FURTHEST = 2**61
+"""Ends beyond it count as this one, so that differences stay integers of 64 bits."""
+
+_INT64 = tf.int64.as_datatype_enum
+_RESULTS = {"Const": "output", "Cast": "y", "SelectV2": "output"}
 """What the result of an operation is called in a function; "z" of all that compute."""
 
-_MAXIMUM = 1
-"""The input of a loop that is its largest number of steps, -1 where that is not said: only its gradient reads it."""
+_STEP, _MAXIMUM = 0, 1
+"""The first two variables of a loop that tf.while_loop makes: its own counter, and its largest number of steps or -1.
+
+Where the second is -1, neither condition nor step computes with it. The gradient keeps values of each step, and
+TensorFlow sets aside the room for them by that number.
+"""
 
 
-def bound(graph: Any) -> None:
+def bound(graph: Any, outputs: Sequence[str] = ()) -> None:
     """Give the loops of a flat graph that count, in place, their largest number of steps.
 
     Args:
       graph: a GraphDef without calls.
+      outputs: the tensors that are taken from it.
     """
     library = {function.signature.name: function for function in graph.library.function}
-    bodies = [(graph.node, [], True)]
+    bodies = [(graph.node, outputs, True)]
     bodies += [(one.node_def, one.ret.values(), False) for one in library.values()]
     for nodes, results, in_graph in bodies:
         around = _Body(nodes, (), results)
@@ -42,9 +54,9 @@ def bound(graph: Any) -> None:
             if condition is None or step is None:
                 continue
             loop = _Loop(node, around, condition, step)
-            counter = next(loop.counters(), None) if loop.says_nothing() else None
-            if counter is not None:
-                node.input[_MAXIMUM] = _add_count(nodes, node.name, counter, in_graph)
+            counters = list(loop.counters()) if loop.has_free_maximum() else []
+            if counters:
+                node.input[_MAXIMUM] = _Counts(nodes, f"{node.name}/steps", in_graph).add_least(counters)
 
 
 class _Body:
@@ -89,10 +101,10 @@ class _Body:
         """Whether a step returns what it takes."""
         return self.argument(self.results[number]) == number
 
-    def reads(self, tensor: str) -> bool:
-        """Whether a node computes with a tensor."""
-        inputs = (tensor_read for node in self._nodes if node.op != "Identity" for tensor_read in node.input)
-        return any(self.source(tensor_read).removesuffix(":0") == tensor for tensor_read in (*inputs, *self.results))
+    def count_readers(self, tensor: str) -> int:
+        """How many inputs of nodes that compute, and how many results, a tensor is."""
+        inputs = [tensor_read for node in self._nodes if node.op != "Identity" for tensor_read in node.input]
+        return sum(self.source(tensor_read) == tensor for tensor_read in (*inputs, *self.results))
 
 
 def _of_function(function: Any) -> _Body:
@@ -136,18 +148,24 @@ class _Loop:
     condition: _Body
     step: _Body
 
-    def says_nothing(self) -> bool:
-        """Whether it has the place for a largest number of steps, and nothing there that is read."""
+    def has_free_maximum(self) -> bool:
+        """Whether tf.while_loop made it, without a largest number of steps: a loop of other variables looks alike.
+
+        The first variable counts from 0 by 1, and the second is -1, which each step hands on and nothing else reads.
+        """
         sizes = {len(self.condition.arguments), len(self.step.arguments), len(self.step.results)}
-        if len(self.node.input) <= _MAXIMUM or self.around.number(self.node.input[_MAXIMUM]) != -1 or len(sizes) != 1:
+        if len(self.node.input) <= _MAXIMUM or len(sizes) != 1:
             return False
-        own = self.step.arguments[_MAXIMUM]
-        readers = [tensor for k, tensor in enumerate(self.step.results) if self.step.source(tensor) == own]
+        starts = [self.around.number(self.node.input[k]) for k in (_STEP, _MAXIMUM)]
+        dtypes = list(self.node.attr["T"].list.type[: _MAXIMUM + 1])
         return (
-            len(readers) == 1
+            starts == [0, -1]
+            and dtypes == [tf.int32.as_datatype_enum] * 2
+            and self._delta(_STEP) == 1
             and self.step.hands_on(_MAXIMUM)
-            and not self.condition.reads(self.condition.arguments[_MAXIMUM])
-            and not self.around.reads(f"{self.node.name}:{_MAXIMUM}")
+            and self.step.count_readers(self.step.arguments[_MAXIMUM]) == 1
+            and not self.condition.count_readers(self.condition.arguments[_MAXIMUM])
+            and not any(self.around.count_readers(f"{self.node.name}:{place}{_MAXIMUM}") for place in ("", "output:"))
         )
 
     def counters(self) -> Iterator[_Counter]:
@@ -197,26 +215,56 @@ class _Loop:
         return self.around.number(self.node.input[outside]) if self.step.hands_on(outside) else None
 
 
-def _add_count(nodes: Any, loop: str, counter: _Counter, in_graph: bool) -> str:
-    """The tensor of how often a loop runs at most, whose nodes are added: max(0, ceil((limit - start) / delta))."""
+class _Counts:
+    """What adds the nodes that compute how often a loop runs at most, in integers of 64 bits.
 
-    def add(name: str, operation: str, inputs: Sequence[str], types: Mapping[str, int]) -> str:
-        node = nodes.add(op=operation, name=f"{loop}/steps/{name}")
-        node.input.extend(inputs)
-        for key, dtype in types.items():
-            node.attr[key].type = dtype
-        return f"{node.name}:0" if in_graph else f"{node.name}:{_RESULTS.get(operation, 'z')}:0"
+    Args:
+      nodes: those of the body that the loop stands in.
+      scope: of what is added.
+      in_graph: whether that body is a graph; else it is a function.
+    """
 
-    def constant(name: str, number: int) -> str:
-        tensor = add(name, "Const", (), {"dtype": counter.dtype})
-        nodes[-1].attr["value"].tensor.CopyFrom(tf.make_tensor_proto(number, counter.dtype))
+    def __init__(self, nodes: Any, scope: str, in_graph: bool) -> None:
+        self._nodes, self._scope, self._in_graph, self._size = nodes, scope, in_graph, len(nodes)
+
+    def add_least(self, counters: Sequence[_Counter]) -> str:
+        """The tensor of the largest number of steps: the first counter to end ends the loop; -1 above `MOST_STEPS`."""
+        least, *others = [self._count(counter) for counter in counters]
+        for other in others:
+            least = self._add("Minimum", (least, other))
+        most = self._constant(MOST_STEPS)
+        is_too_large = self._add("Greater", (least, most))
+        steps = self._add("SelectV2", (is_too_large, self._constant(-1), least))
+        return self._cast(steps, _INT64, tf.int32.as_datatype_enum)
+
+    def _count(self, counter: _Counter) -> str:
+        """How often one counts: max(0, ceil((limit - start) / delta))."""
+        size = abs(counter.delta)
+        start, limit = (
+            self._constant(end) if isinstance(end, int) else self._within_ends(self._cast(end, counter.dtype, _INT64))
+            for end in (counter.start, counter.limit)
+        )
+        ends = (limit, start) if counter.delta > 0 else (start, limit)
+        distance = self._add("Sub", ends)
+        whole = self._add("AddV2", (distance, self._constant(size - 1 + counter.inclusive)))
+        return self._add("Maximum", (self._add("FloorDiv", (whole, self._constant(size))), self._constant(0)))
+
+    def _within_ends(self, tensor: str) -> str:
+        least = self._add("Minimum", (tensor, self._constant(_FURTHEST)))
+        return self._add("Maximum", (least, self._constant(-_FURTHEST)))
+
+    def _cast(self, tensor: str, dtype: int, target: int) -> str:
+        return self._add("Cast", (tensor,), {"SrcT": dtype, "DstT": target})
+
+    def _constant(self, number: int) -> str:
+        tensor = self._add("Const", (), {"dtype": _INT64})
+        within = max(-_FURTHEST, min(number, _FURTHEST))
+        self._nodes[-1].attr["value"].tensor.CopyFrom(tf.make_tensor_proto(within, tf.int64))
         return tensor
 
-    step, own = abs(counter.delta), {"T": counter.dtype}
-    limit = constant("limit", counter.limit) if isinstance(counter.limit, int) else counter.limit
-    ends = (limit, counter.start) if counter.delta > 0 else (counter.start, limit)
-    distance = add("distance", "Sub", ends, own)
-    sum_ = add("rounded", "AddV2", (distance, constant("more", step - 1 + counter.inclusive)), own)
-    count = add("count", "FloorDiv", (sum_, constant("step", step)), own)
-    least = add("least", "Maximum", (count, constant("none", 0)), own)
-    return add("steps", "Cast", (least,), {"SrcT": counter.dtype, "DstT": tf.int32.as_datatype_enum})
+    def _add(self, operation: str, inputs: Sequence[str], types: Mapping[str, int] | None = None) -> str:
+        node = self._nodes.add(op=operation, name=f"{self._scope}/{operation}_{len(self._nodes) - self._size}")
+        node.input.extend(inputs)
+        for key, dtype in (types or {"T": _INT64}).items():
+            node.attr[key].type = dtype
+        return f"{node.name}:0" if self._in_graph else f"{node.name}:{_RESULTS.get(operation, 'z')}:0"

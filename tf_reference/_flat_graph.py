@@ -6,9 +6,9 @@ stay functions, flat ones.
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
 from typing import Any
 
 from tf_reference._graph_nodes import definition
@@ -25,8 +25,6 @@ _CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
 _CALL = re.compile(r"(Stateful)?PartitionedCall(_\d+)?")
 _NOTES = ("_class", "_output_shapes", "_XlaMustCompile", "_xla_compile_id")
 """What nodes say of where they stand and of how they were compiled."""
-
-_COPIES = itertools.count()
 
 
 class FlatGraph:
@@ -176,16 +174,22 @@ class _NamesInCall:
         return f"{self._call}/{node}:{self._starts.get(node, {}).get(result, 0) + int(number or 0)}"
 
 
-def with_own_functions(graph: Any) -> Any:
-    """A copy whose functions have names that none has yet: those of another file or trace may have theirs.
+def with_own_functions(graph: Any, trace: int) -> Any:
+    """A copy whose functions are named after what they compute and after the trace.
+
+    Functions of another file or trace then never have the same name, and in every process the names are the same: XLA's
+    cache of compiled programs knows a function by its name.
 
     Args:
       graph: a GraphDef.
+      trace: the number of the trace that it becomes a part of.
     """
     own = type(graph)()
     own.CopyFrom(graph)
-    number = next(_COPIES)
-    names = {function.signature.name: f"{function.signature.name}_copy{number}" for function in own.library.function}
+    functions = sorted(own.library.function, key=lambda function: function.signature.name)
+    digest = sha256(b"".join(function.SerializeToString(deterministic=True) for function in functions))
+    ending = f"{digest.hexdigest()[:16]}_{trace}"
+    names = {function.signature.name: f"{function.signature.name}_{ending}" for function in own.library.function}
     for function in own.library.function:
         function.signature.name = names[function.signature.name]
     for node in (*own.node, *(node for function in own.library.function for node in function.node_def)):

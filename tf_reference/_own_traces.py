@@ -1,4 +1,4 @@
-"""A trace for each function that calls a tf.function: XLA takes a loop, and its gradient, otherwise than a graph."""
+"""Each function that calls a tf.function gets a trace of it for itself: loops are traced for XLA in another way."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def with_own_traces(function: Callable[..., Any]) -> Callable[..., Any]:
         return function
     compiled: Any = function
 
-    def call(*arguments: Any) -> Any:
+    def call(*arguments: Any, **keywords: Any) -> Any:
         if tf.executing_eagerly():
-            return compiled(*arguments)
-        return tf.function(compiled.python_function, **_private.staged_with(compiled))(*arguments)
+            return compiled(*arguments, **keywords)
+        return tf.function(compiled.python_function, **_private.staged_with(compiled))(*arguments, **keywords)
 
     return call

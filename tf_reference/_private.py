@@ -359,12 +359,15 @@ def kernel(event: TracedEvent, eager: bool) -> str | None:
 
 
 def staged_with(function: Any) -> dict[str, Any]:
-    """What a tf.function was told when it was made; only the signature has a public name."""
+    """What a tf.function was made with; only the signature has a public name."""
     settings = {
         "input_signature": function.input_signature,
         "autograph": _setting(function, "_autograph"),
         "jit_compile": _setting(function, "_jit_compile"),
         "reduce_retracing": _setting(function, "_reduce_retracing"),
+        "experimental_autograph_options": _setting(function, "_experimental_autograph_options"),
+        # Those of experimental_implements are among them.
+        "experimental_attributes": _setting(function, "_attributes"),
     }
     return {name: value for name, value in settings.items() if value is not None}
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import count
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -80,10 +81,12 @@ class SavedFunction:
 
     def stage(self) -> Any:
         """Likewise, as a new tf.function."""
-        variables = self.variables
-        return tf.function(lambda *arguments: self._call(variables, arguments), autograph=False)
+        variables, traces = self.variables, count()
+        return tf.function(lambda *arguments: self._call(variables, arguments, next(traces)), autograph=False)
 
-    def _call(self, variables: Mapping[str, tf.Variable], arguments: Sequence[tf.Tensor]) -> dict[str, tf.Tensor]:
+    def _call(
+        self, variables: Mapping[str, tf.Variable], arguments: Sequence[tf.Tensor], trace: int
+    ) -> dict[str, tf.Tensor]:
         graph: Any = tf.compat.v1.get_default_graph()
         handles = {node.name for node in self.graph.node if node.op in HANDLES}
         replacements: dict[str, tf.Tensor] = {}
@@ -93,7 +96,7 @@ class SavedFunction:
         inputs = (tensor.name for tensor in self.entry.inputs.values())
         replacements |= dict(zip(inputs, arguments, strict=True))
         names = [tensor.name for tensor in self.entry.outputs.values()]
-        own = with_own_functions(self.graph)
+        own = with_own_functions(self.graph, trace)
         for function in own.library.function:
             # What is imported with a graph is not kept for where the graph is run.
             _private.define(function)
@@ -246,7 +249,7 @@ def _part(flat: Any, entry: Entry, in_calls: set[str]) -> tuple[Entry, Any, tupl
         )
     del flat.node[:]
     flat.node.extend(nodes)
-    _bounded_loops.bound(flat)
+    _bounded_loops.bound(flat, [tensor.name for tensor in entry.outputs.values()])
     return entry, flat, (*remarks, *_saved_gradients.mark(flat))
 
 

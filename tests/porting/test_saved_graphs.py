@@ -163,6 +163,22 @@ def test_every_mode_has_gradients_of_loops_whatever_was_called_first(folder: Pat
         np.testing.assert_allclose(expected, found, rtol=1e-4, atol=1e-6)
 
 
+def test_functions_of_a_file_have_the_same_names_whatever_was_read_before(folder: Path) -> None:
+    def names(function: Any, dtype: Any = tf.float32) -> list[list[str]]:
+        staged = function.stage()
+        graphs = [staged.get_concrete_function(tf.TensorSpec([batch, 4], dtype)).graph for batch in (2, 3)]
+        values = [[value for node in graph.as_graph_def().node for value in node.attr.values()] for graph in graphs]
+        return [sorted(value.func.name for value in of_trace if value.func.name) for of_trace in values]
+
+    function = _saved_function.read(SavedGraph(str(folder / "looped")))
+    first, second = names(function)
+    assert first and not {*first} & {*second}
+    # A counter of the process would go on.
+    again = _saved_function.read(SavedGraph(str(folder / "looped")))
+    assert names(again) == [first, second] == names(again)
+    assert not {*first, *second} & {name for trace in names(function.wider(), tf.float64) for name in trace}
+
+
 @pytest.mark.parametrize("signature", ["", "project"])
 def test_variables_of_one_name_are_trained_each_as_it_was_saved(folder: Path, signature: str) -> None:
     variables = _saved_function.read(SavedGraph(str(folder / "twins"), signature)).held

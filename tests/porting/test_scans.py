@@ -187,11 +187,29 @@ def within_another(x):
     return h
 
 
+def what_never_changes(x):
+    rows, last, h = rows_of(x), tf.TensorArray(tf.float32, size=1, element_shape=[3]), tf.ones([3])
+    fixed = tf.sin(x[0])
+    for i in tf.range(4):
+        h = 0.5 * h + rows.read(i)
+        last = last.write(0, fixed)
+    return last.stack()[-1] + h
+
+
+def its_own_counter(x):
+    last, h, i = tf.TensorArray(tf.int32, size=1, element_shape=[]), tf.ones([3]), tf.constant(0)
+    while i < 4:
+        h = 0.5 * h + x[i]
+        i += 1
+        last = last.write(0, i)
+    return h * tf.cast(last.stack()[-1], tf.float32)
+
+
 SCANS = [decayed, of_two_lists, with_counter, last_state, backwards, up_to_the_end, every_other,
          written_at_every_other, within_another]  # fmt: skip
 OTHERS = [not_all, the_one_before, the_one_behind, from_both_ends, by_another_counter, never,
           perhaps_never, perhaps_never_from_zeros, one_behind_the_counter, in_reverse]  # fmt: skip
-ARRAYS = [another_than_the_state, twice]
+ARRAYS = [another_than_the_state, twice, what_never_changes, its_own_counter]
 
 
 @pytest.mark.parametrize("function", [*SCANS, *OTHERS, *ARRAYS])
@@ -241,6 +259,8 @@ def test_what_reads_or_writes_elsewhere_goes_over_numbers(function):
         (last_state, "0.5 * h", "0.5 * 0.0"),
         (backwards, ", reverse=True", ""),
         (every_other, "arange(0, 3, 2", "arange(0, 3, 1"),
+        (what_never_changes, "last.at[0].set(", "last.at[1].set("),
+        (its_own_counter, "last.at[0].set(", "last.at[1].set("),
     ],
 )
 def test_a_planted_error_is_seen(function, old, new):
@@ -263,6 +283,17 @@ def test_a_number_of_steps_that_an_input_decides_is_no_scan():
         assert np.abs(np.asarray(jax.jit(run(made))(array)) - while_positive(tf.constant(array))).max() < 1e-6
 
 
+@pytest.mark.parametrize("place", [0, 1])
+@pytest.mark.parametrize("index", [0, -1])
+def test_what_is_written_behind_the_first_place_leaves_zeros_there(place, index):
+    def function(x):
+        items = tf.TensorArray(tf.float32, size=1, dynamic_size=True, element_shape=[3]).write(place, tf.sin(x[0]))
+        return items.stack()[index] * tf.cast(items.size(), tf.float32)
+
+    made = written(function, [X])
+    assert max(errors(function, run(made), drawn([X])).values()) < 1e-6
+
+
 @pytest.mark.parametrize("index", [0, -1])
 @pytest.mark.parametrize("axis", [0, 1, -1])
 def test_the_one_element_of_a_stack_is_along_its_own_axis(index, axis):
@@ -274,10 +305,16 @@ def test_the_one_element_of_a_stack_is_along_its_own_axis(index, axis):
     assert ("stack" in made.text) == (axis != 0)
 
 
-@pytest.mark.parametrize("function", ARRAYS)
-def test_a_list_that_is_no_state_is_carried(function):
+@pytest.mark.parametrize(
+    ("function", "loop", "place"),
+    [
+        (another_than_the_state, "scan", 1), (twice, "scan", 1), (what_never_changes, "scan", 0),
+        (its_own_counter, "fori_loop", 0),
+    ],
+)  # fmt: skip
+def test_a_list_that_is_no_state_is_carried(function, loop, place):
     text = written(function, [X]).text
-    assert "jax.lax.scan(" in text and "last.at[1].set(" in text
+    assert f"jax.lax.{loop}(" in text and f"last.at[{place}].set(" in text
 
 
 def test_what_nothing_reads_is_not_written():

@@ -17,15 +17,15 @@ _SUM = re.compile(r"\((.+) ([+-]) (\d+)\)")
 
 @dataclass(frozen=True)
 class Count:
-    """A loop of which Python knows how often it runs, or an array tells it.
+    """The counter of a loop, whose ends are known before the loop runs.
 
     Attributes:
-      at: the variable of the loop that counts.
-      low: expression of the least number that it takes.
-      high: of the first above all that it takes.
-      down: whether it goes from the largest to the least.
+      at: the number of the variable that counts.
+      low: expression of the least number that it counts.
+      high: expression of the end: one more than the largest number that it may count.
+      down: whether it counts from the largest number to the least.
       is_static: whether Python knows both ends, as numbers or sizes.
-      delta: by how much it grows, or falls, in a step.
+      delta: by how much it grows in a step; 1 where it counts down.
     """
 
     at: int

@@ -66,10 +66,12 @@ def loop(writer: BodyWriter, index: int, node: Node, inputs: Sequence[Value]) ->
     else:
         results = _while(writer, loop_read, inner, carries, texts, state, inside)
     values = [results.get(k, value) for k, value in enumerate(inputs)]
-    for k, (place, j) in loop_read.rewrites.items():
+    for k in loop_read.rewrites.keys() & loop_read.used:
+        place, j = loop_read.rewrites[k]
         reservation = inputs[k].reserved
-        if j in results and reservation is not None:
-            values[k] = replace(inputs[k], reserved=replace(reservation, items=((str(place), results[j].text),)))
+        if j not in results or reservation is None:
+            raise UnwritableError("what each step writes to one place of a list is not carried")
+        values[k] = replace(inputs[k], reserved=replace(reservation, items=((str(place), results[j].text),)))
     if count and count.at in loop_read.used:
         values[count.at] = Value(node.results[count.at], text=_after(count))
     # A variable that is handed on keeps the shape of its array.

@@ -23,13 +23,14 @@ class Loop:
 
     Attributes:
       node: of it.
-      body: a step, of which what is stacked is an element.
+      body: what a step computes; in the place of a list that is filled or rewritten, it returns the element alone.
       condition: whether it goes on.
       given: what its variables begin with.
       used: the numbers of those that something reads behind it.
       fixed: of those that never change.
       stacked: of lists that get an element a step, which a scan stacks.
-      rewrites: of lists whose one place each step writes anew, with the place and the variable that is written.
+      rewrites: of lists that each step writes to at one place, the same in all; the place, and the variable of the
+        loop that has the value written.
       rows: of lists of which each step reads its own element, which a scan goes over.
       count: how often it runs, if that is known.
     """
@@ -91,7 +92,8 @@ def read_loop(writer: BodyWriter, index: int, node: Node, inputs: Sequence[Value
         writers = {k: last for k in numbers if (last := _writer_of_filled(body, condition, k, inputs[k]))}
         elements = {k: item for k, last in writers.items() if (item := _element(body, last, inputs[k], count))}
         pairs = {
-            k: _find_rewrite(writer, node, body, writers[k], inputs[k], count) for k in writers.keys() - elements.keys()
+            k: _find_rewrite(writer, node, body, writers[k], inputs[k], count, constants)
+            for k in writers.keys() - elements.keys()
         }
         rewrites = {k: pair for k, pair in sorted(pairs.items()) if pair}
         rows = [k for k in sorted(constants) if _is_gone_over(body, k, inputs[k], count)]
@@ -153,9 +155,9 @@ def _element(body: Body, node: Node, value: Value, count: Count) -> Place | None
 
 
 def _find_rewrite(
-    writer: BodyWriter, loop: Node, body: Body, node: Node, value: Value, count: Count
+    writer: BodyWriter, loop: Node, body: Body, node: Node, value: Value, count: Count, constants: set[int]
 ) -> tuple[int, int] | None:
-    """The one place that every step writes to, and the variable of the loop that becomes what is written."""
+    """The one place that every step writes to, and the variable that the loop carries and sets to the same."""
     assert value.reserved is not None
     where = body.nodes[source(body, node.inputs[1])[0]] if node.type == "TensorListSetItem" else None
     if where is None or not where.constant or not value.reserved.length.isdigit():
@@ -167,7 +169,8 @@ def _find_rewrite(
     base, steps = count.steps or ("", 0)
     runs = not base and steps > 0
     item = source(body, node.inputs[2])
-    same = (j for j, output in enumerate(body.outputs) if source(body, output) == item)
+    candidates = (j for j in range(len(body.outputs)) if j not in constants and j != count.at)
+    same = (j for j in candidates if source(body, body.outputs[j]) == item)
     number = next((j for j in same if runs or _is_zeros(writer, loop.inputs[j])), None)
     return None if number is None else (place, number)
 

@@ -69,7 +69,7 @@ def _stack(writer: BodyWriter, index: int, node: Node, value: Value, array: str)
     """The array of a list; of one element, that too."""
     (whole_array,) = writer.assign_results(index, node, [array])
     reservation = value.reserved
-    if reservation is None or reservation.length != "1" or len(reservation.items) != 1:
+    if reservation is None or reservation.length != "1" or [place for place, _ in reservation.items] != ["0"]:
         return [whole_array]
     return [replace(whole_array, only=reservation.items[0][1])]
 
@@ -114,8 +114,9 @@ def _push(writer: BodyWriter, node: Node, values: Sequence[Value]) -> Value:
 
 def _size(writer: BodyWriter, node: Node, list_value: Value) -> Value:
     if list_value.reserved is not None:
+        places = [int(place) for place, _ in list_value.reserved.items if place.isdigit()]
         number = (
-            max(len(list_value.reserved.items), int(list_value.reserved.length))
+            max(int(list_value.reserved.length), *(place + 1 for place in places), 0)
             if list_value.reserved.length.isdigit()
             else None
         )
