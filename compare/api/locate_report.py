@@ -11,7 +11,7 @@ from typing import Any
 from compare.api import departures as words
 from compare.api.live_workload import Options, in_callers_process, live_workload
 from compare.errors import RequestError
-from compare.hlo.locate import Departure, OperationPlace
+from compare.hlo.locate import Departure
 from compare.plain_json import to_json
 from compare.progress import Reporter
 from compare.prove import locating
@@ -155,8 +155,8 @@ def _departure(pass_: str, departure: Departure, departures: int) -> FirstDepart
     return FirstDeparture(
         in_pass=pass_,
         operation=departure.op,
-        tf_line=_line(departure.left),
-        jax_line=_line(departure.right),
+        tf_line=locating.source_line(departure.left),
+        jax_line=locating.source_line(departure.right),
         index=sample.index if sample else (),
         tf_value=sample.left if sample else None,
         jax_value=sample.right if sample else None,
@@ -165,7 +165,3 @@ def _departure(pass_: str, departure: Departure, departures: int) -> FirstDepart
         gotchas=departure.gotchas,
         proof=locating.describe_proof(departure, departures),
     )
-
-
-def _line(place: OperationPlace | None) -> str:
-    return place.source if place else ""

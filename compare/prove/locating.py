@@ -11,7 +11,7 @@ from typing import Any
 
 from compare.errors import RequestError
 from compare.hlo.bindings import UnreadableProgram
-from compare.hlo.locate import DOUBLE, SINGLE, Case, Departure, Findings, Precision, locate
+from compare.hlo.locate import DOUBLE, SINGLE, Case, Departure, Findings, OperationPlace, Precision, locate
 from compare.hlo.promote import PromotionError
 from compare.inputs.at_size import Prepared
 from compare.inputs.port_files import prepare_both
@@ -188,7 +188,11 @@ def _once(part: Located, lines: set[str]) -> Located:
 
 def _line(departure: Departure) -> str:
     """The line of the port, or the original's where the port has none."""
-    place = departure.right or departure.left
+    return source_line(departure.right or departure.left)
+
+
+def source_line(place: OperationPlace | None) -> str:
+    """FILE:LINE of an operation; empty where nothing tells it."""
     return place.source if place else ""
 
 

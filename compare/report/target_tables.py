@@ -24,7 +24,7 @@ _COLUMNS = (
     *(Column("peak", "number", "wide"), Column("read and written", "number", "wide"), Column("bound", "number")),
     Column("equal"),
 )
-"""What a terminal of 80 columns has room for, and what it has not; the pages have the rest."""
+"""Columns that a terminal of 80 columns shows, and those that only the pages show."""
 _EQUAL = {True: "yes", False: "no", None: numbers.MISSING}
 _LEGEND = (
     "both programs compiled by JAX's XLA for devices that are not here; a bound is bytes over bandwidth or operations "

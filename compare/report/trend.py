@@ -82,7 +82,7 @@ def _section(name: str, lines: Sequence[Line]) -> Section:
 
 
 def _row(line: Line) -> Sequence[Cell | str]:
-    """One ratio by its last run, and what is said of it against the runs before."""
+    """The ratio of the last run, and its verdict against the earlier runs."""
     last = line.points[-1] if line.points else None
     withheld = f"withheld: {last.withheld}" if last and last.withheld else ""
     return (

@@ -7,14 +7,14 @@ from collections.abc import Collection, Sequence
 from msgspec.structs import replace
 
 from compare.hlo.bindings import UnreadableProgram
-from compare.hlo.locate import Departure, OperationPlace
+from compare.hlo.locate import Departure
 from compare.hlo.promote import PromotionError
 from compare.inputs.at_size import Prepared
 from compare.inputs.request import Request
 from compare.progress import Reporter
 from compare.prove.both_sides import BothSides
 from compare.prove.judging import judge_gates
-from compare.prove.locating import describe_proof, locate_programs
+from compare.prove.locating import describe_proof, locate_programs, source_line
 from compare.prove.refused_cases import collect_accepted
 from compare.prove.stability_gate import with_stability
 from compare.record.parity_part import Comparison, Gate, Parity, Place
@@ -130,15 +130,11 @@ def _describe(pass_: str, departure: Departure, count: int) -> Place:
     return Place(
         pass_=pass_,
         operation=f"{departure.kind} {departure.op}",
-        tf_line=_line(departure.left),
-        jax_line=_line(departure.right),
+        tf_line=source_line(departure.left),
+        jax_line=source_line(departure.right),
         difference=departure.difference,
         cause=departure.cause,
         remedy=departure.remedy,
         gotchas=departure.gotchas,
         proof=describe_proof(departure, count),
     )
-
-
-def _line(place: OperationPlace | None) -> str:
-    return place.source if place else ""

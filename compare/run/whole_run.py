@@ -107,7 +107,7 @@ def run(
 
 
 def _start_pool(request: Request, scratch: Path) -> Pool:
-    """Workers for a run. Where passes are judged one by one, what was asked of an earlier one is not computed again."""
+    """The workers of a run. Those of a run with --fail-fast remember their answers: later stages ask for them again."""
     sources = request.sources_with_peers()
     if request.fail_fast:
         return RememberingPool(sources, scratch, request.timeout_s, SIDES)

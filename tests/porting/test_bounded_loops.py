@@ -1,4 +1,4 @@
-"""The largest number of steps that a saved loop is given: right where it counts, none where it does not."""
+"""A saved loop that counts gets its largest number of steps; any other loop gets none."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
