@@ -24,6 +24,10 @@ IN_ORDER: Mapping[str, Any] = {**QUICKLY, "xla_cpu_use_fusion_emitters": True}
 """As quickly as sums keep their order. By the legacy emitters it depends on the layout: values that two programs
 compute alike, such as a sum that is 0, differ by a rounding then, and each program decides otherwise about them."""
 
+UNFUSED: Mapping[str, Any] = {**IN_ORDER, "xla_disable_hlo_passes": "fusion"}
+"""For intermediate values. A fused kernel a value takes ten times as long to compile, and its intermediates are rounded
+otherwise: in the body of a loop of bfloat16 by up to 0.6 % of a result."""
+
 REPEATEDLY: Mapping[str, Any] = {_LEVEL: 1, **_SOONER}
 """For many calls, as of a training run. Calls take no longer than with XLA's defaults, and compiling less than half. At
 level 0 a depthwise convolution takes nine times as long."""

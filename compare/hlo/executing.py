@@ -113,7 +113,7 @@ class Executor(ABC):
         """
 
     @abstractmethod
-    def compile_steps(self, steps: Steps, options: Options) -> Runnable:
+    def compile_steps(self, steps: Steps) -> Runnable:
         """Compile each operation of a graph; raises as compiling one program does."""
 
     @abstractmethod
@@ -169,13 +169,13 @@ def compile_bytecode(bytecode: bytes, options: Options | None = None) -> Executa
     return current().compile(bytecode, options or {})
 
 
-def compile_steps(steps: Steps, options: Options) -> Runnable:
+def compile_steps(steps: Steps) -> Runnable:
     """Compile each operation of a graph by the executor in use, as `Executor.compile_steps` does.
 
     Raises:
       RuntimeError: none is in use.
     """
-    return current().compile_steps(steps, options)
+    return current().compile_steps(steps)
 
 
 def compare(left: Held, right: Held, pairs: Sequence[Places], tolerance: float) -> list[Equal | None]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from compare.hlo import bindings
 from compare.hlo.bindings import LoadedProgram
-from compare.hlo.steps import Step, Steps
+from compare.hlo.steps import Step, StepProgram, Steps
 
 Reduced = TypeVar("Reduced")
 
@@ -28,17 +28,17 @@ class StepPrograms:
         self._load = load
         self._programs: collections.OrderedDict[bytes, LoadedProgram] = collections.OrderedDict()
 
-    def load(self, steps: Steps, options: Mapping[str, Any]) -> LoadedSteps:
+    def load(self, steps: Steps) -> LoadedSteps:
         """The steps with all of their programs compiled.
 
         Raises:
           UnreadableProgram: XLA refuses one.
         """
-        keys = [_key(program, options) for program in steps.programs]
+        keys = [_key(program) for program in steps.programs]
         by_key = dict(zip(keys, steps.programs, strict=True))
         new = {key: program for key, program in by_key.items() if key not in self._programs}
         with ThreadPoolExecutor() as threads:
-            programs = list(threads.map(lambda program: self._load(program, options), new.values()))
+            programs = list(threads.map(lambda program: self._load(program.bytecode, program.options), new.values()))
         self._programs.update(zip(new, programs, strict=True))
         for key in by_key:
             self._programs.move_to_end(key)
@@ -48,8 +48,8 @@ class StepPrograms:
         return loaded_steps
 
 
-def _key(program: bytes, options: Mapping[str, Any]) -> bytes:
-    return hashlib.sha256(program + repr(sorted(options.items())).encode()).digest()
+def _key(program: StepProgram) -> bytes:
+    return hashlib.sha256(program.bytecode + repr(sorted(program.options.items())).encode()).digest()
 
 
 class LoadedSteps:

@@ -12,14 +12,7 @@ from compare.hlo.executing import Held
 from compare.hlo.graph import Graph
 from compare.hlo.promote import promote
 from compare.hlo.write_module import write_graph
-from workloads._compiling import IN_ORDER, QUICKLY, for_size
-
-_UNFUSED = {**IN_ORDER, "xla_disable_hlo_passes": "fusion"}
-"""A fused kernel a value takes ten times as long to compile, and its intermediates are rounded otherwise: in the body
-of a loop of bfloat16 by up to 0.6 % of a result."""
-
-_ROUNDED = ("bf16", "f16", "f8")
-"""How the types begin whose rounding is seen."""
+from workloads._compiling import QUICKLY, UNFUSED, for_size
 
 
 def prepare(graph: Graph, keys: Sequence[int]) -> PreparedGraph:
@@ -30,7 +23,7 @@ def prepare(graph: Graph, keys: Sequence[int]) -> PreparedGraph:
     """
     arrays = tuple(key for key in keys if graph.nodes[key].shape.is_array)
     bytecode = bindings.bytecode_of_hlo(write_graph(graph, arrays))
-    options = for_size(_UNFUSED, count_elements(graph, arrays))
+    options = for_size(UNFUSED, count_elements(graph, arrays))
     return PreparedGraph(arrays, executing.compile_bytecode(bytecode, options))
 
 
@@ -56,8 +49,7 @@ def prepare_in_steps(graph: Graph, keys: Sequence[int]) -> PreparedGraph:
     plan = steps.plan(graph, arrays)
     if plan is None:
         return prepare(graph, arrays)
-    options = for_size(_UNFUSED if _rounds(graph) else IN_ORDER, count_elements(graph, arrays))
-    return PreparedGraph(arrays, executing.compile_steps(plan, options))
+    return PreparedGraph(arrays, executing.compile_steps(plan))
 
 
 def count_elements(graph: Graph, results: Sequence[int]) -> int:
@@ -68,11 +60,6 @@ def count_elements(graph: Graph, results: Sequence[int]) -> int:
       results: ids of what it returns.
     """
     return sum(graph.nodes[key].shape.elements for key in (*graph.parameters, *results))
-
-
-def _rounds(graph: Graph) -> bool:
-    """Whether a program has values of few digits. The loops of one without compile three times as fast fused."""
-    return any(node.shape.dtype.startswith(_ROUNDED) for node in graph.walk())
 
 
 class PreparedGraph:

@@ -128,7 +128,7 @@ class ProgramWorker(Executor):
         compiled.load()
         return compiled
 
-    def compile_steps(self, steps: Steps, options: Options) -> Runnable:
+    def compile_steps(self, steps: Steps) -> Runnable:
         """Compile each operation of a graph, and again in each worker that it is run in later.
 
         Raises:
@@ -136,7 +136,7 @@ class ProgramWorker(Executor):
           ProgramLost: compiling one ended the worker.
         """
         description, arrays = xla.pack_steps(steps)
-        compiled = _Compiled(self, _Request("compile_steps", {"options": dict(options), **vars(description)}, arrays))
+        compiled = _Compiled(self, _Request("compile_steps", vars(description), arrays))
         compiled.load()
         return compiled
 

@@ -16,7 +16,7 @@ from compare.hlo.arrays.fingerprints import Fingerprint, fingerprint
 from compare.hlo.arrays.held import HeldResults, Places, compare_results, hold_results
 from compare.hlo.arrays.layouts import Equal, Layout
 from compare.hlo.stepping import LoadedSteps, StepPrograms
-from compare.hlo.steps import Step, Steps
+from compare.hlo.steps import Step, StepProgram, Steps
 from compare.sides import freeing
 from compare.sides._host import Host
 from compare.sides._side import Reply
@@ -35,7 +35,7 @@ class PackedSteps:
     """A graph operation by operation.
 
     Attributes:
-      programs: how many there are; each travels as an array of bytes.
+      options: by program, XLA's debug options by name; each program travels as an array of bytes.
       taken: how many parameters the graph takes.
       places: of the constants.
       constants: that stand there.
@@ -44,7 +44,7 @@ class PackedSteps:
       results: their places.
     """
 
-    programs: Size
+    options: tuple[dict[str, Scalar], ...]
     taken: Size
     places: tuple[Size, ...]
     constants: tuple[Described, ...]
@@ -111,17 +111,16 @@ class Programs(Host):
         except bindings.UnreadableProgram as error:
             raise Unsupported(str(error)) from error
 
-    def compile_steps(self, graph: PackedSteps, /, handle: int, options: dict[str, Scalar], arrays: Arrays) -> None:
+    def compile_steps(self, graph: PackedSteps, /, handle: int, arrays: Arrays) -> None:
         """Compile each operation of a graph, but for those of earlier graphs, and keep all under one handle.
 
         Args:
           graph: operation by operation.
           handle: that the caller chose.
-          options: XLA's debug options by name.
           arrays: its programs as bytes, and its constants.
         """
         try:
-            self._loaded[handle] = self._operations.load(unpack_steps(graph, arrays), options)
+            self._loaded[handle] = self._operations.load(unpack_steps(graph, arrays))
         except bindings.UnreadableProgram as error:
             raise Unsupported(str(error)) from error
 
@@ -203,14 +202,16 @@ def pack_steps(steps: Steps) -> tuple[PackedSteps, dict[str, np.ndarray]]:
     """Steps as what travels."""
     (constants,), arrays = pack_calls([list(steps.constants.values())])
     description = PackedSteps(
-        programs=len(steps.programs),
+        options=tuple(dict(program.options) for program in steps.programs),
         taken=steps.parameters,
         places=tuple(steps.constants),
         constants=tuple(constants),
         steps=tuple((step.program, tuple(step.reads), tuple(step.makes), step.repeatable) for step in steps.steps),
         results=tuple(steps.results),
     )
-    programs = {_program(index): np.frombuffer(program, np.uint8) for index, program in enumerate(steps.programs)}
+    programs = {
+        _program(index): np.frombuffer(program.bytecode, np.uint8) for index, program in enumerate(steps.programs)
+    }
     return description, arrays | programs
 
 
@@ -218,7 +219,9 @@ def unpack_steps(description: PackedSteps, arrays: Arrays) -> Steps:
     """The steps that were packed."""
     (constants,) = unpack_calls([description.constants], arrays)
     return Steps(
-        programs=tuple(arrays[_program(index)].tobytes() for index in range(description.programs)),
+        programs=tuple(
+            StepProgram(arrays[_program(index)].tobytes(), options) for index, options in enumerate(description.options)
+        ),
         parameters=description.taken,
         constants=dict(zip(description.places, constants, strict=True)),
         steps=tuple(Step(*step) for step in description.steps),

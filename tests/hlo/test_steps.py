@@ -18,7 +18,7 @@ from compare.hlo.bindings import LoadedProgram, UnreadableProgram
 from compare.hlo.graph import Graph, Node, Shape
 from compare.hlo.read_module import read
 from compare.hlo.stepping import StepPrograms
-from compare.hlo.steps import Step, Steps
+from compare.hlo.steps import Step, StepProgram, Steps
 
 ROWS = np.linspace(-2, 3, 24, dtype=np.float32).reshape(4, 6)
 OTHER = np.cos(ROWS)
@@ -124,7 +124,7 @@ def test_what_was_reduced_is_let_go() -> None:
     wanted = [node.id for node in graph if node.shape.is_array]
     planned = steps.plan(graph, wanted)
     assert planned is not None
-    program = StepPrograms(bindings.load_bytecode).load(planned, {})
+    program = StepPrograms(bindings.load_bytecode).load(planned)
     seen: list[weakref.ref[np.ndarray]] = []
     alive: list[int] = []
 
@@ -154,7 +154,7 @@ def test_a_token_is_no_array_and_the_graph_is_compiled_whole() -> None:
 
 def test_an_operation_that_xla_refuses_is_one_line() -> None:
     with pytest.raises(UnreadableProgram):
-        executing.compile_steps(Steps((b"no program",), 1, {}, (Step(0, (0,), (1,)),), (1,)), {})
+        executing.compile_steps(Steps((StepProgram(b"no program", {}),), 1, {}, (Step(0, (0,), (1,)),), (1,)))
 
 
 def test_a_dynamic_shape_that_the_next_operation_cannot_be_given_is_one_line() -> None:

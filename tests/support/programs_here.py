@@ -33,8 +33,8 @@ class ProgramsHere(Executor):
     def compile(self, bytecode: bytes, options: Options) -> Executable:
         return _Compiled(bindings.load_bytecode(bytecode, options))
 
-    def compile_steps(self, steps: Steps, options: Options) -> Runnable:
-        return _Steps(self._operations.load(steps, options))
+    def compile_steps(self, steps: Steps) -> Runnable:
+        return _Steps(self._operations.load(steps))
 
     def compare(self, left: Held, right: Held, pairs: Sequence[held.Places], tolerance: float) -> list[Equal | None]:
         assert isinstance(left, _Held)
