@@ -8,11 +8,13 @@ import numpy as np
 
 from compare.hlo import bindings, executing, steps
 from compare.hlo.arrays.fingerprints import Fingerprint
+from compare.hlo.artifacts import hlo_of_artifact
 from compare.hlo.executing import Held
 from compare.hlo.graph import Graph
+from compare.hlo.levels import Subject, read
 from compare.hlo.promote import promote
 from compare.hlo.write_module import write_graph
-from workloads._compiling import QUICKLY, UNFUSED, for_size
+from workloads._compiling import UNFUSED, for_size
 
 
 def prepare(graph: Graph, keys: Sequence[int]) -> PreparedGraph:
@@ -27,18 +29,6 @@ def prepare(graph: Graph, keys: Sequence[int]) -> PreparedGraph:
     return PreparedGraph(arrays, executing.compile_bytecode(bytecode, options))
 
 
-def prepare_in_double(graph: Graph, keys: Sequence[int]) -> PreparedGraph:
-    """The same in float64: the graph takes and gives arrays of it.
-
-    Raises:
-      UnreadableProgram: XLA cannot compile the graph.
-      PromotionError: it has no float64 self.
-    """
-    arrays = tuple(key for key in keys if graph.nodes[key].shape.is_array)
-    bytecode = promote(bindings.bytecode_of_hlo(write_graph(graph, arrays)))
-    return PreparedGraph(arrays, executing.compile_bytecode(bytecode, for_size(QUICKLY, count_elements(graph, arrays))))
-
-
 def prepare_in_steps(graph: Graph, keys: Sequence[int]) -> PreparedGraph:
     """The same, each operation compiled alone and once for all that are like it: for many values of a large graph.
 
@@ -50,6 +40,19 @@ def prepare_in_steps(graph: Graph, keys: Sequence[int]) -> PreparedGraph:
     if plan is None:
         return prepare(graph, arrays)
     return PreparedGraph(arrays, executing.compile_steps(plan))
+
+
+def prepare_in_double(graph: Graph, keys: Sequence[int]) -> PreparedGraph:
+    """The same in float64: the graph takes and gives arrays of it.
+
+    Raises:
+      UnreadableProgram: XLA cannot compile an operation.
+      PromotionError: the graph has no float64 self.
+    """
+    arrays = tuple(key for key in keys if graph.nodes[key].shape.is_array)
+    artifact = promote(bindings.bytecode_of_hlo(write_graph(graph, arrays)))
+    wide = read(Subject("float64", hlo_of_artifact(artifact)))
+    return prepare_in_steps(wide, wide.results).under(arrays)
 
 
 def count_elements(graph: Graph, results: Sequence[int]) -> int:
@@ -67,6 +70,14 @@ class PreparedGraph:
 
     def __init__(self, keys: tuple[int, ...], executable: executing.Runnable) -> None:
         self._wanted, self._executable = keys, executable
+
+    def under(self, keys: tuple[int, ...]) -> PreparedGraph:
+        """The same with its values under other ids.
+
+        Args:
+          keys: of as many values, in their order.
+        """
+        return PreparedGraph(keys, self._executable)
 
     def __call__(self, arguments: Sequence[np.ndarray]) -> dict[int, np.ndarray]:
         """The wanted values, by node.

@@ -27,9 +27,10 @@ from compare.parity import messages
 from compare.parity.evidence import FLOAT32, TRAJECTORY, Amplified
 from compare.parity.holding import Held, Leaves
 from compare.parity.measure import UNIT_ROUNDOFF, largest, pattern, wide
+from compare.progress import Reporter
 from compare.prove.collect import Collected
 from compare.prove.exact_regions import regions_hold_exactly
-from compare.prove.moved_arguments import SAMPLES, measure_distances, measure_spread
+from compare.prove.moved_arguments import grow_spreads, measure_spreads
 from compare.prove.open_regions import Arguments
 from compare.prove.oracle import Doubles, promote_program
 from compare.prove.region_calls import FINE, RegionCalls
@@ -38,11 +39,14 @@ from compare.prove.shared_parameters import Slots, pair_slots, without_pairs
 from compare.prove.split_programs import Split, SplitPrograms, split_on_cases
 from compare.prove.step_states import GuidedRun
 from compare.prove.subjects import subjects
-from compare.record.vocabulary import FAIL
+from compare.record.vocabulary import FAIL, PASS_WORDS
 from compare.sides._side import SIDES
 from workloads._framework import STEP, Program, Twin
 from workloads._modes import JAX
 from workloads._trajectory import kept_as
+
+Run = tuple[str, str]
+"""A pass and a case."""
 
 LAST_STATE = 10
 """Of training, the last failing step up to this one is judged beside the first: at a first step states are zeros."""
@@ -64,6 +68,7 @@ class RegionJudge:
       deliveries: what each side delivered, by side.
       doubles: the float64 programs, and TensorFlow's weights where training was guided by them.
       dtype: the narrowest type that is computed in.
+      reporter: shows the progress.
     """
 
     instance: Prepared
@@ -71,23 +76,25 @@ class RegionJudge:
     deliveries: Mapping[str, Collected]
     doubles: Doubles
     dtype: str
+    reporter: Reporter
 
-    def explain(self, runs: Collection[tuple[str, str]], leaves: Leaves) -> dict[tuple[str, str], Amplified]:
-        """By pass and case, the runs whose regions hold.
+    def explain(self, runs: Collection[tuple[str, str]], leaves: Leaves) -> dict[Run, Iterator[Amplified]]:
+        """By pass and case, the runs whose regions hold, each with spreads that grow from sample to sample.
 
         Args:
-          runs: pass and case of each that fails in float32 alone.
+          runs: each that fails in float32 alone.
           leaves: every comparison with its bound.
         """
-        explanations: dict[tuple[str, str], Amplified] = {}
+        explanations: dict[Run, Iterator[Amplified]] = {}
         for pass_ in sorted({pass_ for pass_, _ in runs}):
+            self.reporter.detail(f"{PASS_WORDS[pass_]}, float32: judging regions")
             failing = sorted(case for ran, case in runs if ran == pass_)
             # A run that cannot be split into regions, or not be run here, stays a failure.
             with contextlib.suppress(PromotionError, UnreadableProgram):
                 explanations |= {(pass_, case): one for case, one in self._explain(pass_, failing, leaves)}
         return explanations
 
-    def _explain(self, pass_: str, failing: Sequence[str], leaves: Leaves) -> Iterator[tuple[str, Amplified]]:
+    def _explain(self, pass_: str, failing: Sequence[str], leaves: Leaves) -> Iterator[tuple[str, Iterator[Amplified]]]:
         candidates = [self.deliveries[side].programs.get((pass_, FLOAT32)) for side in SIDES if side in self.deliveries]
         programs = [program for program in candidates if program is not None]
         if len(programs) < len(SIDES) or rounds_further(*(program.artifact for program in programs)):
@@ -99,7 +106,7 @@ class RegionJudge:
 
     def _explain_cases(
         self, pass_: str, programs: Pair[Program], failing: Sequence[str]
-    ) -> Iterator[tuple[str, Amplified]]:
+    ) -> Iterator[tuple[str, Iterator[Amplified]]]:
         calls = [
             programs.map(lambda program, case=case: arguments(program, self.twin, self.twin.cases[case]))
             for case in failing
@@ -112,9 +119,9 @@ class RegionJudge:
         says = messages.amplification(regions.regions, regions.count_open, len(calls))
         for case, call, is_fine in zip(failing, calls, fine, strict=True):
             if is_fine:
-                yield case, Amplified(measure_spread(original, call.left, self._unit), says)
+                yield case, _amplify(grow_spreads(original, call.left, self._unit), says)
 
-    def _explain_training(self, programs: Pair[Program], leaves: Leaves) -> Iterator[tuple[str, Amplified]]:
+    def _explain_training(self, programs: Pair[Program], leaves: Leaves) -> Iterator[tuple[str, Iterator[Amplified]]]:
         states = _choose_states(leaves)
         guided_run = GuidedRun(self.twin, self.doubles.guide)
         # With the constants of the programs that are judged: those of a native float64 step have other roundings.
@@ -137,9 +144,8 @@ class RegionJudge:
             if not regions_hold_exactly(regions.opened, exact, scales):
                 return
         run = running(programs.left, self.twin)
-        samples = (guided_run.train(run, seed, self._unit) for seed in range(SAMPLES))
-        spread = measure_distances(guided_run.train(run), samples)
-        yield TRAJECTORY, Amplified(spread, messages.amplification(regions.regions, regions.count_open, len(calls)))
+        spreads = measure_spreads(lambda seed: guided_run.train(run, seed, self._unit))
+        yield TRAJECTORY, _amplify(spreads, messages.amplification(regions.regions, regions.count_open, len(calls)))
 
     def _judge(
         self, pass_: str, programs: SplitPrograms, calls: Sequence[Arguments]
@@ -155,13 +161,20 @@ class RegionJudge:
         outcomes = [
             outcome
             for start in range(0, len(calls), at_once)
-            for outcome in judge.judge(calls[start : start + at_once])
+            for outcome in judge.judge_all(calls[start : start + at_once])
         ]
         return regions, [outcome.status in FINE for outcome in outcomes]
 
     @cached_property
     def _unit(self) -> float:
         return UNIT_ROUNDOFF[self.dtype]
+
+
+def _amplify(spreads: Iterator[Mapping[str, float]], says: str) -> Iterator[Amplified]:
+    """What each spread explains; nothing more once the program cannot be run apart."""
+    with contextlib.suppress(PromotionError, UnreadableProgram):
+        for spread in spreads:
+            yield Amplified(spread, says)
 
 
 def _choose_states(leaves: Leaves) -> list[int]:

@@ -8,13 +8,16 @@ agrees from TensorFlow's weights, with the port's own optimizer state and counte
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 
 from compare.inputs.at_size import Prepared
 from compare.parity.evidence import Evidence, double_mode, promoted_mode
 from compare.parity.holding import Held
+from compare.progress import Reporter
 from compare.prove.collect import FLOAT64
 from compare.prove.oracle import Doubles
 from compare.record.vocabulary import FAIL
@@ -30,7 +33,9 @@ MOST_BYTES = 1 << 28
 """Of the float64 weights that TensorFlow's run hands on; larger ones are handed on after every so many steps."""
 
 
-def guided_training(pool: Pool, instance: Prepared, doubles: Doubles, evidence: Evidence) -> Doubles | None:
+def guided_training(
+    pool: Pool, instance: Prepared, doubles: Doubles, evidence: Evidence, reporter: Reporter
+) -> Doubles | None:
     """The float64 evidence with every training run anew, each going on from TensorFlow's float64 weights.
 
     None where a side has no float64 run: TensorFlow's is what others go on from, and in the port's an error of one step
@@ -41,6 +46,7 @@ def guided_training(pool: Pool, instance: Prepared, doubles: Doubles, evidence: 
       instance: the workload, and the arrays that it is judged on.
       doubles: the float64 programs.
       evidence: of runs that go on from their own weights.
+      reporter: shows each run.
 
     Raises:
       SideError: a side does not train so.
@@ -51,10 +57,15 @@ def guided_training(pool: Pool, instance: Prepared, doubles: Doubles, evidence: 
     steps = _steps(training.steps, evidence.trajectories[reference, FLOAT64])
     if not steps:
         return None
-    runs = _Runs(pool, doubles, steps)
+    runs = _Runs(pool, doubles, steps, reporter)
     guide = runs.train(reference, FLOAT64)
-    others = {run: runs.train(*run, guide) for run in evidence.trajectories if run != (reference, FLOAT64)}
-    return dataclasses.replace(doubles, trajectories={(reference, FLOAT64): guide, **others}, guide=guide)
+    by_side: dict[str, list[tuple[str, str]]] = {}
+    for mode, dtype in evidence.trajectories:
+        if (mode, dtype) != (reference, FLOAT64):
+            by_side.setdefault(_host_of(mode), []).append((mode, dtype))
+    with ThreadPoolExecutor() as threads:
+        others = [one for of_side in threads.map(partial(runs.train_all, guide), by_side.values()) for one in of_side]
+    return dataclasses.replace(doubles, trajectories={(reference, FLOAT64): guide, **dict(others)}, guide=guide)
 
 
 def drift(leaves: Sequence[Held]) -> str:
@@ -69,6 +80,12 @@ def drift(leaves: Sequence[Held]) -> str:
         "every step was judged from TensorFlow's weights: left to themselves the runs come apart by "
         f"{worst.error:.2g} at {worst.place.leaf} of {worst.place.found_from}{own}"
     )
+
+
+def _host_of(mode: str) -> str:
+    """The side whose worker trains: JAX's runs the promoted step of either side."""
+    side = parse_mode(mode).side
+    return JAX if mode == promoted_mode(side) else side
 
 
 def _steps(steps: int, run: Arrays) -> tuple[int, ...]:
@@ -90,14 +107,21 @@ class _Runs:
       pool: has both sides.
       doubles: the float64 programs.
       steps: after which weights are kept, and handed on.
+      reporter: shows each run.
     """
 
     pool: Pool
     doubles: Doubles
     steps: tuple[int, ...]
+    reporter: Reporter
+
+    def train_all(self, guide: Arrays, runs: Iterable[tuple[str, str]]) -> list[tuple[tuple[str, str], Arrays]]:
+        """Runs of one worker, one after the other, each by its mode and float type."""
+        return [(run, self.train(*run, guide)) for run in runs]
 
     def train(self, mode: str, dtype: str, guide: Arrays | None = None) -> Arrays:
         """A run of a mode, or of a side's promoted step."""
+        self.reporter.detail(f"{mode} {dtype} training from TensorFlow's weights")
         of = parse_mode(mode)
         if mode != promoted_mode(of.side):
             return requests.trajectory(self.pool.get(of.side), of.name, dtype, self.steps, guide)

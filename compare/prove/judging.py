@@ -73,6 +73,12 @@ class _Comparison:
         """The names of gates in which a leaf fails."""
         return {gate for gate, leaves in self.leaves.items() if any(leaf.verdict == FAIL for leaf in leaves)}
 
+    @property
+    def failing_runs(self) -> set[tuple[str, str]]:
+        """Pass and case of each run in which a leaf fails."""
+        leaves = (leaf for gate in self.leaves.values() for leaf in gate if leaf.verdict == FAIL)
+        return {(leaf.place.pass_, leaf.place.case) for leaf in leaves}
+
     def widen(self, **changes: object) -> _Comparison:
         """The same leaves beside the bounds of wider evidence."""
         return self.replace_evidence(dataclasses.replace(self.evidence, **changes))
@@ -132,10 +138,16 @@ class _Judge:
             return comparison
         twin = twin_with(sides.instance, sides.doubles)
         dtype = evidence.computes_in or FLOAT32
-        explanations = RegionJudge(sides.instance, twin, sides.deliveries, sides.doubles, dtype).explain(runs, leaves)
+        judge = RegionJudge(sides.instance, twin, sides.deliveries, sides.doubles, dtype, sides.reporter)
+        explanations = judge.explain(runs, leaves)
         # Training from its own weights is not judged by regions, and is again once it is guided.
         self.open_runs.update(run for run in runs - explanations.keys() if run[0] != STEP or sides.doubles.guide)
-        return comparison.widen(regions={**evidence.regions, **explanations}) if explanations else comparison
+        while explanations:
+            # Each sample costs a run of TensorFlow's program, and a run that holds with few holds with more.
+            amplified = {run: one for run, samples in explanations.items() if (one := next(samples, None)) is not None}
+            comparison = comparison.widen(regions={**comparison.evidence.regions, **amplified})
+            explanations = {run: explanations[run] for run in amplified.keys() & comparison.failing_runs}
+        return comparison
 
 
 def _guide_training(comparison: _Comparison) -> BothSides | None:
@@ -144,7 +156,7 @@ def _guide_training(comparison: _Comparison) -> BothSides | None:
     if any(sides.is_lost(side) for side in (TF, JAX)):
         return None
     try:
-        doubles = guided_training(sides.pool, sides.instance, sides.doubles, comparison.evidence)
+        doubles = guided_training(sides.pool, sides.instance, sides.doubles, comparison.evidence, sides.reporter)
     except SideError as error:
         if error.lost:
             sides.deliveries[error.side].lost = True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -21,9 +21,9 @@ MANY_ROUNDINGS = 4096
 ResNet-50's gradients, where the port turned one."""
 
 
-def measure_spread(
+def grow_spreads(
     run: Running, call: Sequence[np.ndarray], unit: float = 0.0, roundings: int = ROUNDINGS
-) -> Mapping[str, float]:
+) -> Iterator[Mapping[str, float]]:
     """By result of floats, how far any element moves with inputs, weights and states, each moved by a few roundings.
 
     Args:
@@ -32,24 +32,27 @@ def measure_spread(
       unit: the unit roundoff of what is computed in, where that is wider than that of an argument's own type.
       roundings: by how many each number is moved.
     """
-    plain = run.program.name_results(run.executable(call))
-    samples = (
-        run.program.name_results(run.executable(move_roundings(call, seed, unit, roundings))) for seed in range(SAMPLES)
+    return measure_spreads(
+        lambda seed: run.program.name_results(
+            run.executable(call if seed is None else move_roundings(call, seed, unit, roundings))
+        )
     )
-    return measure_distances(plain, samples)
 
 
-def measure_distances(plain: Arrays, samples: Iterable[Arrays]) -> Mapping[str, float]:
-    """By leaf of floats, how far any finite element moves.
+def measure_spreads(compute: Callable[[int | None], Arrays]) -> Iterator[Mapping[str, float]]:
+    """By leaf of floats, how far any finite element moves: after each sample, the largest distance so far.
+
+    Whoever is content with a spread takes no further sample: each costs a run.
 
     Args:
-      plain: the leaves of the program as it is.
-      samples: the leaves of several runs with moved numbers.
+      compute: the leaves, with numbers moved by random roundings of a seed; with None as they are.
     """
-    far = {name: 0.0 for name, array in plain.items() if is_float(array)}
-    for one in samples:
-        far = {name: max(distance, _distance(one[name], plain[name])) for name, distance in far.items()}
-    return far
+    plain = compute(None)
+    spread = {name: 0.0 for name, array in plain.items() if is_float(array)}
+    for seed in range(SAMPLES):
+        sample = compute(seed)
+        spread = {name: max(distance, _distance(sample[name], plain[name])) for name, distance in spread.items()}
+        yield spread
 
 
 def move_roundings(
@@ -60,7 +63,7 @@ def move_roundings(
     Args:
       call: the arguments.
       seed: of the random numbers.
-      unit: see `measure_spread`.
+      unit: see `grow_spreads`.
       roundings: by how many each number is moved.
     """
     generator = np.random.default_rng(seed)

@@ -17,15 +17,17 @@ from compare.hlo.pair import Pair
 from compare.hlo.write_module import write_graph
 from compare.parity.measure import largest
 from compare.prove.running import MOST_BYTES
-from compare.regions.kinds import MOST_TURNS, RegionKind, group_identical, separate
+from compare.regions.kinds import RegionKind, group_identical, separate
 from compare.regions.open_programs import OpenPrograms, count_roundings, merge_regions
-from compare.regions.parts import Region, Regions
+from compare.regions.parts import CutPoint, Region, Regions
 from compare.regions.refining import ExactCall, Matched, find_refuted
 from compare.regions.sampling import widen
 from workloads._compiling import QUICKLY, for_size
 
 MOST_OPERATIONS = 1 << 14
 """The most operations of all open regions together: without matches, regions repeat one another."""
+SWEPT_TURNS = 4
+"""So many regions of a kind take turns in a sweep, from the first to the last: their values are of different layers."""
 _WIDE, _NARROW = 8, 4
 """Bytes of an element in float64, and as TensorFlow's program has it."""
 
@@ -42,7 +44,7 @@ class RegionInputs:
     Attributes:
       shared: values at cut points.
       own: by program, its parameters that the other one does not have.
-      turn: which region of each kind they belong to.
+      turn: the number of the turn, which tells the regions that they belong to.
     """
 
     shared: Sequence[np.ndarray]
@@ -60,44 +62,60 @@ class RegionInputs:
 
 @dataclass(frozen=True)
 class RegionGroup:
-    """Open regions that run together, as one program a side.
+    """Kinds of open regions that run together, one region of each in one program a side.
 
     Attributes:
-      regions: the split that they belong to.
-      programs: both pieces of each.
-      turns: the regions whose values fill the programs, turn by turn; where each region is there, one turn.
-      keys: by turn, ids in TensorFlow's graph of what the regions read, in the order of their shared parameters.
+      regions: the split, with a cut point for each value that the programs read.
+      programs: both pieces of the first region of each kind.
+      kinds: of regions of the split.
+      cut_points: of the split.
     """
 
     regions: Regions
     programs: OpenPrograms
-    turns: tuple[tuple[Region, ...], ...]
-    keys: tuple[tuple[int, ...], ...]
+    kinds: Sequence[RegionKind]
+    cut_points: Sequence[CutPoint]
 
     @classmethod
-    def of_all(cls, group: Sequence[Region], regions: Regions) -> RegionGroup:
-        """Each of these regions, from its own values.
-
-        Args:
-          group: regions of the split.
-          regions: the split.
-        """
-        programs = merge_regions(group, regions)
-        return cls(regions, programs, (tuple(group),), (_left_keys(programs.read, regions),))
-
-    @classmethod
-    def of_kinds(cls, kinds: Sequence[RegionKind], regions: Regions) -> RegionGroup:
-        """One region of each kind, from values of several of them in turn.
+    def of(cls, kinds: Sequence[RegionKind], regions: Regions) -> RegionGroup:
+        """The group of some kinds.
 
         Args:
           kinds: of regions of the split.
           regions: the split.
         """
         own_inputs, firsts = separate(kinds, regions)
-        count = min(MOST_TURNS, max(len(kind.regions) for kind in kinds))
-        turns = tuple(tuple(kind.take_turn(turn) for kind in kinds) for turn in range(count))
-        keys = (_left_keys([cut for region in turn for cut in region.inputs], regions) for turn in turns)
-        return cls(own_inputs, merge_regions(firsts, own_inputs), turns, tuple(keys))
+        return cls(own_inputs, merge_regions(firsts, own_inputs), kinds, regions.cut_points)
+
+    @cached_property
+    def turns(self) -> Sequence[Sequence[Region]]:
+        """The regions whose values fill the programs, turn by turn; each region takes a turn."""
+        count = max(len(kind.regions) for kind in self.kinds)
+        return [[kind.take_turn(turn, count) for kind in self.kinds] for turn in range(count)]
+
+    @cached_property
+    def keys(self) -> Sequence[Sequence[int]]:
+        """By turn, ids in TensorFlow's graph of what the regions read, in the order of their shared parameters."""
+        return [[self.cut_points[cut].nodes.left[0] for region in turn for cut in region.inputs] for turn in self.turns]
+
+    def batches(self, inputs: Sequence[RegionInputs]) -> Iterator[Sequence[RegionInputs]]:
+        """As many turns at a time as one request may hold.
+
+        Args:
+          inputs: what the regions take in each.
+        """
+        size = sum(_count_bytes(self.regions, region) for region in self.programs.regions)
+        at_once = max(1, MOST_BYTES // max(1, size))
+        return (inputs[start : start + at_once] for start in range(0, len(inputs), at_once))
+
+    def swept_turn(self, number: int) -> int:
+        """The turn that a call of a sweep takes.
+
+        Args:
+          number: of the call.
+        """
+        swept = min(SWEPT_TURNS, len(self.turns))
+        return (number % swept) * (len(self.turns) - 1) // max(1, swept - 1)
 
     @cached_property
     def artifacts(self) -> Pair[bytes]:
@@ -133,15 +151,14 @@ class RegionGroup:
         graph = self.programs.graphs.left
         return executing.compile_bytecode(artifact, for_size(QUICKLY, values.count_elements(graph, graph.results)))
 
-    def select_inputs(self, call: Arguments, values_at: Mapping[int, np.ndarray], number: int) -> RegionInputs:
-        """What the regions of both sides take in a call.
+    def select_inputs(self, call: Arguments, values_at: Mapping[int, np.ndarray], turn: int) -> RegionInputs:
+        """What the regions of both sides take in a turn of a call.
 
         Args:
           call: arguments of both programs.
           values_at: by id in TensorFlow's graph, the values of this call.
-          number: of the call: regions of a kind take turns.
+          turn: its number.
         """
-        turn = number % len(self.turns)
         return RegionInputs([values_at[key] for key in self.keys[turn]], self.select_own(call), turn)
 
     def select_own(self, call: Arguments) -> Pair[Sequence[np.ndarray]]:
@@ -158,15 +175,18 @@ class RegionGroup:
         )
 
     def find_refuted(self, inputs: Sequence[RegionInputs]) -> set[Matched]:
-        """The values that were supposed to be one, and differ in float64 in one of these calls.
+        """The values that were supposed to be one, and differ in float64 in one of these turns.
 
         Args:
           inputs: what the regions take in each.
         """
-        runs = (self.pieces_compiled_exactly[side].each([one.in_float64(side) for one in inputs]) for side in (0, 1))
-        sizes = map(self.measure_sizes, inputs)
-        calls = (ExactCall(Pair(*results), size) for *results, size in zip(*runs, sizes, strict=True))
-        return find_refuted(self.regions.cut_points, self.programs, calls)
+        refuted: set[Matched] = set()
+        for batch in self.batches(inputs):
+            runs = (self.pieces_compiled_exactly[side].each([one.in_float64(side) for one in batch]) for side in (0, 1))
+            for one, *results in zip(batch, *runs, strict=True):
+                call = ExactCall(Pair(*results), self.measure_sizes(one))
+                refuted |= find_refuted(self.cut_points, self.turns[one.turn], self.programs, call)
+        return refuted
 
     def measure_sizes(self, inputs: RegionInputs) -> list[float]:
         """By region, the largest value that it reads."""
@@ -176,10 +196,10 @@ class RegionGroup:
 
 @dataclass(frozen=True)
 class OpenRegions:
-    """All open regions of one pass.
+    """All open regions of one pass: identical ones are a kind, which is compiled once.
 
     Attributes:
-      groups: of regions that run together.
+      groups: of kinds that run together.
       cut_values: has what TensorFlow's program computes at cut points.
     """
 
@@ -199,8 +219,11 @@ class OpenRegions:
           UnreadableProgram: they are too large together, one by itself is, or the values that they read are.
         """
         room = budget()
-        members_by_group = _group(members, lambda region: _count_bytes(regions, region), room)
-        groups = tuple(RegionGroup.of_all(group, regions) for group in members_by_group)
+        groups = tuple(
+            RegionGroup.of(group, regions)
+            for kinds in _by_turns(group_identical(members, regions))
+            for group in _group(kinds, lambda kind: _count_bytes(regions, kind.regions[0]), room)
+        )
         operations = max(sum(len(group.programs.graphs[side].nodes) for group in groups) for side in (0, 1))
         if operations > MOST_OPERATIONS:
             raise UnreadableProgram(f"expected at most {MOST_OPERATIONS:,} operations in open regions")
@@ -209,19 +232,15 @@ class OpenRegions:
             raise UnreadableProgram(f"expected {result._bytes:,} bytes for what open regions read, found {room:,}")
         return result
 
-    @cached_property
-    def of_kinds(self) -> OpenRegions:
-        """One region for all that are identical, from values of several of them in turn."""
-        all_regions = [region for group in self.groups for region in group.programs.regions]
-        regions = self.groups[0].regions
-        kinds = group_identical(all_regions, regions)
-        groups = _group(kinds, lambda kind: _count_bytes(regions, kind.regions[0]), budget())
-        return OpenRegions(tuple(RegionGroup.of_kinds(group, regions) for group in groups), self.cut_values)
-
     @property
     def count(self) -> int:
         """How many regions these are."""
-        return sum(len(group.programs.regions) for group in self.groups)
+        return sum(len(kind.regions) for group in self.groups for kind in group.kinds)
+
+    @property
+    def count_kinds(self) -> int:
+        """How many kinds of regions these are."""
+        return sum(len(group.kinds) for group in self.groups)
 
     @property
     def roundings(self) -> float:
@@ -231,36 +250,36 @@ class OpenRegions:
     @property
     def at_once(self) -> int:
         """How many calls one request may hold."""
-        of_groups = (
-            sum(_count_bytes(group.regions, region) for region in group.programs.regions) for group in self.groups
-        )
-        return max(1, MOST_BYTES // max(1, *of_groups, self._bytes))
+        return max(1, MOST_BYTES // max(1, self._bytes))
 
-    def collect_inputs(self, calls: Sequence[Arguments], first: int = 0) -> list[list[RegionInputs]]:
-        """By group, what its regions take in each call.
+    def collect_swept(self, calls: Sequence[Arguments], first: int) -> list[list[RegionInputs]]:
+        """By group, what its regions take in each call of a sweep, in which regions of a kind take turns.
 
         Args:
           calls: arguments of both programs.
           first: number of the first call.
         """
+        return self._collect(calls, lambda group, number: [group.swept_turn(first + number)])
+
+    def collect_all(self, calls: Sequence[Arguments]) -> list[list[RegionInputs]]:
+        """By group, what its regions take in each call, turn after turn: every region is among them.
+
+        Args:
+          calls: arguments of both programs.
+        """
+        return self._collect(calls, lambda group, _: range(len(group.turns)))
+
+    def _collect(
+        self, calls: Sequence[Arguments], choose_turns: Callable[[RegionGroup, int], Iterable[int]]
+    ) -> list[list[RegionInputs]]:
         values_by_call = self.cut_values.compute(self._keys, [call.left for call in calls])
         return [
             [
-                group.select_inputs(call, values_at, number)
-                for number, (call, values_at) in enumerate(zip(calls, values_by_call, strict=True), first)
+                group.select_inputs(call, values_at, turn)
+                for number, (call, values_at) in enumerate(zip(calls, values_by_call, strict=True))
+                for turn in choose_turns(group, number)
             ]
             for group in self.groups
-        ]
-
-    def collect_turns(self, call: Arguments) -> list[list[RegionInputs]]:
-        """By group, what its regions take in one call, in each turn.
-
-        Args:
-          call: arguments of both programs.
-        """
-        (values_at,) = self.cut_values.compute(self._keys, [call.left])
-        return [
-            [group.select_inputs(call, values_at, turn) for turn in range(len(group.turns))] for group in self.groups
         ]
 
     def find_refuted(self, calls: Sequence[Arguments]) -> set[Matched]:
@@ -272,7 +291,7 @@ class OpenRegions:
         return {
             pair
             for start in range(0, len(calls), self.at_once)
-            for group, inputs in zip(self.groups, self.collect_inputs(calls[start : start + self.at_once]), strict=True)
+            for group, inputs in zip(self.groups, self.collect_all(calls[start : start + self.at_once]), strict=True)
             for pair in group.find_refuted(inputs)
         }
 
@@ -295,7 +314,7 @@ class CutValues:
       prepare: compiles it with other results.
     """
 
-    def __init__(self, graph: Graph, prepare: Callable[..., values.PreparedGraph] = values.prepare) -> None:
+    def __init__(self, graph: Graph, prepare: Callable[..., values.PreparedGraph] = values.prepare_in_steps) -> None:
         self._graph, self._compile = graph, prepare
         self._positions = {key: position for position, key in enumerate(graph.parameters)}
         self._prepared: dict[int, values.PreparedGraph] = {}
@@ -329,9 +348,12 @@ class CutValues:
         ]
 
 
-def _left_keys(cut_points: Iterable[int], regions: Regions) -> tuple[int, ...]:
-    """Ids in TensorFlow's graph that hold these cut points."""
-    return tuple(regions.cut_points[cut].nodes.left[0] for cut in cut_points)
+def _by_turns(kinds: Sequence[RegionKind]) -> Iterator[list[RegionKind]]:
+    """Kinds of about as many regions together: in each turn of a group, all of its kinds run."""
+    by_size: dict[int, list[RegionKind]] = {}
+    for kind in kinds:
+        by_size.setdefault(len(kind.regions).bit_length(), []).append(kind)
+    yield from by_size.values()
 
 
 def _group(members: Iterable[Member], count_bytes: Callable[[Member], int], room: int) -> Iterator[list[Member]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -43,55 +43,69 @@ class RegionCalls:
     def __init__(self, pass_: str, open_regions: OpenRegions, base: Arguments, dtype: str, times: float) -> None:
         self._open_regions = open_regions
         rounding = measure_rounding(dtype, times, {}, digits=1.0)
-        self._groups = [_GroupCalls(group, open_regions.cut_values, (rounding,)) for group in open_regions.groups]
-        if pass_ == GRADIENTS:
-            # As in a whole program, an error within the rounding of an ordinary gradient counts nothing.
-            ordinary = zip(self._groups, open_regions.collect_turns(base), strict=True)
-            self._groups = [group.with_floors(dtype, inputs) for group, inputs in ordinary]
+        # As in a whole program, an error within the rounding of an ordinary gradient counts nothing.
+        ordinary = open_regions.collect_all([base]) if pass_ == GRADIENTS else [()] * len(open_regions.groups)
+        self._groups = [
+            _GroupCalls(group, open_regions.cut_values, dtype, rounding, inputs)
+            for group, inputs in zip(open_regions.groups, ordinary, strict=True)
+        ]
         self.vanishing = rounding.at_most * rounding.unit
         """The size of a value that should vanish but for rounding, relative to its operands."""
 
-    def judge(self, calls: Sequence[Arguments], first: int = 0) -> list[Outcome]:
-        """Judge each call: the outcome of its worst region.
+    def judge_swept(self, calls: Sequence[Arguments], first: int) -> list[Outcome]:
+        """Judge calls of a sweep: the outcome of the worst region that takes its turn in each.
 
         Args:
           calls: arguments of both programs.
-          first: number of the first call: regions of a kind take turns.
+          first: number of the first call.
         """
-        by_group = zip(self._groups, self._open_regions.collect_inputs(calls, first), strict=True)
-        outcomes = [group.judge(inputs) for group, inputs in by_group]
-        return [stability.worst(of_call) for of_call in zip(*outcomes, strict=True)]
+        return self._judge(calls, self._open_regions.collect_swept(calls, first))
+
+    def judge_all(self, calls: Sequence[Arguments]) -> list[Outcome]:
+        """Judge calls: the outcome of the worst of all regions in each.
+
+        Args:
+          calls: arguments of both programs.
+        """
+        return self._judge(calls, self._open_regions.collect_all(calls))
+
+    def _judge(self, calls: Sequence[Arguments], inputs: Sequence[Sequence[RegionInputs]]) -> list[Outcome]:
+        outcomes: list[list[Outcome]] = [[] for _ in calls]
+        for group, of_group in zip(self._groups, inputs, strict=True):
+            turns = len(of_group) // len(calls)
+            for place, outcome in enumerate(group.judge(of_group)):
+                outcomes[place // turns].append(outcome)
+        return [stability.worst(of_call) for of_call in outcomes]
 
 
 @dataclass(frozen=True)
 class _GroupCalls:
-    """One group of regions, run and judged.
+    """One group of kinds of regions, run and judged.
 
     Attributes:
       group: the regions.
       cut_values: tells which of their inputs were rounded.
-      roundings: how values are rounded, in each turn or in all.
+      dtype: the narrowest type that is computed in.
+      rounding: how values are rounded.
+      ordinary: what the regions take in an ordinary call, by turn, if they compute gradients; else empty.
     """
 
     group: RegionGroup
     cut_values: CutValues
-    roundings: tuple[Rounding, ...]
-
-    def with_floors(self, dtype: str, ordinary: Sequence[RegionInputs]) -> _GroupCalls:
-        """The same group, in which an error as small as the rounding of an ordinary gradient counts nothing.
-
-        Args:
-          dtype: the narrowest type that is computed in.
-          ordinary: what the regions take in an ordinary call, by turn.
-        """
-        return replace(self, roundings=tuple(self._measure_floors(dtype, inputs) for inputs in ordinary))
+    dtype: str
+    rounding: Rounding
+    ordinary: Sequence[RegionInputs]
+    _floors: dict[int, Rounding] = field(default_factory=dict)
 
     def judge(self, inputs: Sequence[RegionInputs]) -> list[Outcome]:
-        """Judge each call: the outcome of its worst region.
+        """The outcome of the worst region in each turn.
 
         Args:
           inputs: what the regions take in each.
         """
+        return [outcome for batch in self.group.batches(inputs) for outcome in self._judge_batch(batch)]
+
+    def _judge_batch(self, inputs: Sequence[RegionInputs]) -> list[Outcome]:
         results = self._run(inputs)
         outcomes: dict[int, Outcome] = {}
         for turn in {one.turn for one in inputs}:
@@ -103,17 +117,25 @@ class _GroupCalls:
     def _judge_turn(self, inputs: Sequence[RegionInputs], results: Sequence[CallResults]) -> list[Outcome]:
         judgements = judge_calls(
             results,
-            self.roundings[inputs[0].turn % len(self.roundings)],
+            self._measure_rounding(inputs[0].turn),
             lambda positions, seed: self._sample([inputs[position] for position in positions], seed),
         )
         return [outcome for _, outcome in judgements]
 
-    def _measure_floors(self, dtype: str, ordinary: RegionInputs) -> Rounding:
+    def _measure_rounding(self, turn: int) -> Rounding:
+        """How values of a turn are rounded: of gradients, with what the rounding of an ordinary one is."""
+        if not self.ordinary:
+            return self.rounding
+        if turn not in self._floors:
+            self._floors[turn] = self._measure_floors(self.ordinary[turn])
+        return self._floors[turn]
+
+    def _measure_floors(self, ordinary: RegionInputs) -> Rounding:
         exact = self.group.compiled_exactly(ordinary.in_float64(0))
         gradients = {f"{position}" for position, region in enumerate(self.group.turns[ordinary.turn]) if region.results}
         by_leaf = _by_leaf(self.group.programs, exact, None, exact)[2]
         results = {leaf: array for leaf, array in by_leaf.items() if leaf.partition(".")[0] in gradients}
-        return measure_rounding(dtype, self.roundings[0].times, results, digits=1.0)
+        return measure_rounding(self.dtype, self.rounding.times, results, digits=1.0)
 
     @cached_property
     def _compiled(self) -> Pair[executing.Executable]:
@@ -122,7 +144,7 @@ class _GroupCalls:
     @cached_property
     def _variant(self) -> executing.Executable:
         """The program with moved roundings, compiled at its first use."""
-        return self.group.compile(disturbing.disturb(self.group.exact, self.roundings[0].unit))
+        return self.group.compile(disturbing.disturb(self.group.exact, self.rounding.unit))
 
     def _run(self, inputs: Sequence[RegionInputs]) -> list[CallResults]:
         runs = zip(
@@ -139,7 +161,7 @@ class _GroupCalls:
         return [_by_leaf(self.group.programs, run, None, run)[2] for run in runs]
 
     def _move(self, inputs: RegionInputs, seed: int) -> list[np.ndarray]:
-        generator, unit = np.random.default_rng(seed), self.roundings[0].unit
+        generator, unit = np.random.default_rng(seed), self.rounding.unit
         is_rounded = (not self.cut_values.is_parameter(key) for key in self.group.keys[inputs.turn])
         pairs = zip(map(widen, inputs.shared), is_rounded, strict=True)
         return [

@@ -127,7 +127,7 @@ class Split:
     @property
     def count_kinds(self) -> int:
         """How many kinds of open regions there are."""
-        return self.opened.of_kinds.count if self.opened else 0
+        return self.opened.count_kinds if self.opened else 0
 
 
 def split_on_cases(instance: Prepared, programs: Pair[Program]) -> SplitPrograms:

@@ -37,7 +37,7 @@ class GuidedRun:
         Args:
           run: the step of either side.
           seed: of the roundings by which whatever a step takes is moved; None moves nothing.
-          unit: see `measure_spread`.
+          unit: see `grow_spreads`.
 
         Raises:
           UnreadableProgram: XLA does not run the program apart.

@@ -125,7 +125,7 @@ class _Sweep:
         Args:
           regions: that have to hold.
         """
-        open_regions = regions.opened.of_kinds if regions.opened else None
+        open_regions = regions.opened
         judges = self._judges(open_regions) if open_regions else None
         at_once = (
             min(self._whole.original.at_once, open_regions.at_once) if open_regions else self._whole.original.at_once
@@ -137,12 +137,19 @@ class _Sweep:
             probes = probes_to_judge[start : start + at_once]
             calls = [self._draw(probe) for probe in probes]
             number = len(self.outcomes)
-            outcomes = judges.judge([*map(self._arguments, calls)], number) if judges else [Outcome(HOLDS)] * len(calls)
+            outcomes = (
+                judges.judge_swept([*map(self._arguments, calls)], number) if judges else [Outcome(HOLDS)] * len(calls)
+            )
             broken = [probe for probe, outcome in zip(probes, outcomes, strict=True) if outcome.status not in FINE]
             if broken or not self._whole.agree(calls, judges.vanishing if judges else 0.0):
                 return (broken or probes)[0]
             self.outcomes |= zip(probes, outcomes, strict=True)
         return None
+
+    def _judge_regions(self, judges: RegionCalls | None, calls: Sequence[Arrays]) -> list[Outcome]:
+        if judges is None:
+            return [Outcome(HOLDS)] * len(calls)
+        return judges.judge_swept([*map(self._arguments, calls)], len(self.outcomes))
 
     def _judges(self, open_regions: OpenRegions) -> RegionCalls:
         return RegionCalls(self._pass, open_regions, self._arguments(self._base), self._dtype, open_regions.roundings)

@@ -14,7 +14,7 @@ import numpy as np
 from compare.hlo.pair import Pair
 from compare.parity.measure import is_float, largest, wide
 from compare.parity.rules import AMPLIFIED_FACTOR
-from compare.prove.moved_arguments import MANY_ROUNDINGS, ROUNDINGS, measure_spread
+from compare.prove.moved_arguments import MANY_ROUNDINGS, ROUNDINGS, grow_spreads
 from compare.prove.running import Running, running
 from workloads._framework import Program, Twin
 from workloads._spec import Arrays
@@ -50,7 +50,11 @@ class WholePrograms:
         if _is_alike(port, original, gradients, relative, {}):
             return True
         arguments = self.original.arguments(call)
-        spreads = (measure_spread(self.original, arguments, 0.0, many) for many in (ROUNDINGS, MANY_ROUNDINGS))
+        spreads = (
+            spread
+            for many in (ROUNDINGS, MANY_ROUNDINGS)
+            for spread in grow_spreads(self.original, arguments, roundings=many)
+        )
         return any(_is_alike(port, original, gradients, relative, spread) for spread in spreads)
 
 

@@ -8,9 +8,6 @@ from dataclasses import dataclass, replace
 from compare.regions.parts import CutPoint, Region, Regions
 from compare.regions.pieces import identify, make_programs
 
-MOST_TURNS = 4
-"""So many regions of a kind take turns, spread from the first to the last: their values are of different layers."""
-
 
 @dataclass(frozen=True)
 class RegionKind:
@@ -22,14 +19,14 @@ class RegionKind:
 
     regions: tuple[Region, ...]
 
-    def take_turn(self, turn: int) -> Region:
-        """The region whose values are used.
+    def take_turn(self, turn: int, turns: int) -> Region:
+        """The region whose values are used in a turn: in as many turns as there are regions, each is used.
 
         Args:
-          turn: below `MOST_TURNS`.
+          turn: its number, from 0.
+          turns: how many there are.
         """
-        turns = min(MOST_TURNS, len(self.regions))
-        return self.regions[(turn % turns) * (len(self.regions) - 1) // max(1, turns - 1)]
+        return self.regions[turn * (len(self.regions) - 1) // max(1, turns - 1)]
 
 
 def group_identical(members: Sequence[Region], regions: Regions) -> list[RegionKind]:

@@ -15,7 +15,7 @@ import numpy as np
 from compare.hlo.align import Alignment
 from compare.hlo.pair import Pair
 from compare.regions.open_programs import OpenPrograms
-from compare.regions.parts import CutPoint
+from compare.regions.parts import CutPoint, Region
 
 TOLERANCE = 1e-5
 """Relative to the largest value: constants that were rounded to float32 explain less, and another value is farther."""
@@ -45,32 +45,27 @@ Matched = tuple[int, int]
 """Ids in the left and in the right program."""
 
 
-def find_refuted(cuts: Sequence[CutPoint], programs: OpenPrograms, runs: Iterable[ExactCall]) -> set[Matched]:
+def find_refuted(
+    cuts: Sequence[CutPoint], members: Sequence[Region], programs: OpenPrograms, call: ExactCall
+) -> set[Matched]:
     """The values that were supposed to be one, and differ in a call though they are computed from the same arrays.
 
     Args:
-      cuts: of the split that the programs are of.
-      programs: programs of its open regions.
-      runs: what they give in float64 from the same arrays, in each call.
+      cuts: of the split.
+      members: open regions of the split, whose values the programs get.
+      programs: of these regions, or of identical ones in the same order.
+      call: what the programs give in float64 from the same arrays.
     """
-    results = [programs.results(side) for side in (0, 1)]
-    cut_of_region = {
-        position: region.cut_point for position, region in enumerate(programs.regions) if region.cut_point is not None
+    values: list[dict[_Member, np.ndarray]] = [{} for _ in members]
+    for side, arrays in enumerate(call.results):
+        for (position, output), array in zip(programs.results(side), arrays, strict=True):
+            values[position][side, members[position].pieces[side].outputs[output]] = array
+    return {
+        pair
+        for position, region in enumerate(members)
+        if region.cut_point is not None
+        for pair in _find_apart(cuts[region.cut_point], values[position], NOISE * call.sizes[position])
     }
-    groups = {cut: [_members(cuts[cut])] for cut in cut_of_region.values()}
-    sizes_of = {region.cut_point: position for position, region in enumerate(programs.regions)}
-    for run in runs:
-        values: dict[int, dict[_Member, np.ndarray]] = {cut: {} for cut in groups}
-        for side, arrays in enumerate(run.results):
-            for (position, output), array in zip(results[side], arrays, strict=True):
-                if position in cut_of_region:
-                    values[cut_of_region[position]][side, programs.regions[position].pieces[side].outputs[output]] = (
-                        array
-                    )
-        groups = {
-            cut: [*_part(members, values[cut], NOISE * run.sizes[sizes_of[cut]])] for cut, members in groups.items()
-        }
-    return {pair for cut, members in groups.items() for pair in _apart(cuts[cut], members)}
 
 
 def without_matches(alignment: Alignment, pairs: Collection[Matched]) -> Alignment:
@@ -79,26 +74,20 @@ def without_matches(alignment: Alignment, pairs: Collection[Matched]) -> Alignme
     return dataclasses.replace(alignment, matches=matches)
 
 
-def _apart(cut: CutPoint, groups: Sequence[Sequence[_Member]]) -> Iterable[Matched]:
-    group_of = {member: number for number, group in enumerate(groups) for member in group}
+def _find_apart(cut: CutPoint, values: Mapping[_Member, np.ndarray], noise: float) -> Iterable[Matched]:
+    """The pairs of nodes of a cut point whose values differ, each from the first that it agrees with."""
+    group_of = {member: number for number, group in enumerate(_part(cut, values, noise)) for member in group}
     left, right = cut.nodes
     return ((one, other) for one in left for other in right if group_of[0, one] != group_of[1, other])
 
 
-def _members(cut: CutPoint) -> list[_Member]:
-    return [(side, key) for side in (0, 1) for key in cut.nodes[side]]
-
-
-def _part(
-    groups: Sequence[Sequence[_Member]], values: Mapping[_Member, np.ndarray], noise: float
-) -> Iterable[list[_Member]]:
-    """Split each group into groups whose members agree with their first one."""
-    for group in groups:
-        rest = list(group)
-        while rest:
-            alike = [member for member in rest if _agree(values[rest[0]], values[member], noise)]
-            yield alike
-            rest = [member for member in rest[1:] if member not in alike]
+def _part(cut: CutPoint, values: Mapping[_Member, np.ndarray], noise: float) -> Iterable[list[_Member]]:
+    """The nodes of a cut point in groups whose members agree with their first one."""
+    rest = [(side, key) for side in (0, 1) for key in cut.nodes[side]]
+    while rest:
+        alike = [member for member in rest if _agree(values[rest[0]], values[member], noise)]
+        yield alike
+        rest = [member for member in rest[1:] if member not in alike]
 
 
 def _agree(one: np.ndarray, other: np.ndarray, noise: float) -> bool:

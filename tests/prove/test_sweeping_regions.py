@@ -172,9 +172,10 @@ def test_identical_regions_run_as_one(prepared: Prepared) -> None:
     split = regions_of(prepared, wide, layers(scaled_otherwise, lambda x: jnp.tanh(x) * 7))
     assert split is not None and (split.count_open, split.count_kinds) == (4, 2)
     assert split.opened is not None
-    (group,) = split.opened.of_kinds.groups
-    # The last of the three layers is not the one that the programs were made of.
-    assert len(group.turns) == 3 and len({keys for keys in group.keys}) == 3
+    of_three, of_one = split.opened.groups
+    assert (len(of_three.turns), len(of_one.turns)) == (3, 1)
+    # Each of the three layers takes its own values.
+    assert len({tuple(keys) for keys in of_three.keys}) == 3
 
 
 @pytest.mark.parametrize("far", [0, 1, 2])
