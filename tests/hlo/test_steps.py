@@ -19,6 +19,7 @@ from compare.hlo.graph import Graph, Node, Shape
 from compare.hlo.read_module import read
 from compare.hlo.stepping import StepPrograms
 from compare.hlo.steps import Step, StepProgram, Steps
+from workloads._compiling import IN_ORDER, QUICKLY
 
 ROWS = np.linspace(-2, 3, 24, dtype=np.float32).reshape(4, 6)
 OTHER = np.cos(ROWS)
@@ -80,6 +81,29 @@ def test_operations_of_one_kind_are_one_program() -> None:
     assert planned is not None
     assert len(planned.steps) == sum(node.opcode not in ("parameter", "constant", "tuple") for node in graph)
     assert len(planned.programs) < len(planned.steps) / 3
+
+
+@pytest.mark.parametrize("axes", [(0,), (1,), (2,), (0, 2), (1, 2), (0, 1, 2)])
+@pytest.mark.parametrize("shape", [(7, 33, 65), (64, 3, 100)])
+def test_a_sum_that_is_compiled_alone_adds_up_in_one_order_by_either_emitters(
+    shape: tuple[int, ...], axes: tuple[int, ...]
+) -> None:
+    """What `QUICKLY` rests on in steps: of whole programs it does not hold."""
+    terms = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+    artifact = exported(lambda x: jnp.sum(x, axes), terms)
+    quick, in_order = (executing.compile_bytecode(artifact, options)([terms]) for options in (QUICKLY, IN_ORDER))
+    np.testing.assert_array_equal(quick[0], in_order[0])
+
+
+def test_loops_and_branches_alone_are_compiled_as_programs_of_several_operations() -> None:
+    def levels(function: Callable[..., Any]) -> set[bool]:
+        graph = graph_of(function, ROWS)
+        planned = steps.plan(graph, [node.id for node in graph if node.shape.is_array])
+        assert planned is not None
+        return {program.options["xla_cpu_use_fusion_emitters"] for program in planned.programs}
+
+    assert levels(layers) == {False}
+    assert levels(looped) == {False, True}
 
 
 def test_what_is_wanted_of_a_tuple_is_its_part() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +17,8 @@ from compare.inputs.at_size import Prepared, prepare
 from compare.inputs.functions import from_functions
 from compare.parity import Evidence, find_amplified, held_leaves, judge
 from compare.parity.evidence import TRAJECTORY, Amplified
+from compare.parity.holding import Leaves
+from compare.progress import Silent
 from compare.prove.by_regions import RegionJudge
 from compare.prove.collect import FLOAT32, Collected
 from compare.prove.oracle import Doubles, promote_program
@@ -98,6 +100,11 @@ def collect(pass_: str, original: Program, port: Program) -> Mapping[str, Collec
     return {side: Collected(side, programs={(pass_, FLOAT32): one}) for side, one in (("tf", original), ("jax", port))}
 
 
+def explain(judge: RegionJudge, runs: Collection[tuple[str, str]], leaves: Leaves) -> dict[tuple[str, str], Amplified]:
+    """The runs whose regions hold, each with the spread of all samples."""
+    return {run: [*amplifications][-1] for run, amplifications in judge.explain(runs, leaves).items()}
+
+
 def judge_case(
     prepared: Prepared, original: Program, port: Program, case: Arrays, narrow: Arrays | None = None, **others: Any
 ) -> tuple[str | None, str]:
@@ -123,8 +130,8 @@ def judge_case(
     evidence = replace(Evidence(workload="port", outputs=outputs, doubles=doubles), **others)
     held = held_leaves(evidence)
     assert judge(evidence).gates["gradients"].verdict == "fail"
-    judged = RegionJudge(prepared, twin, collect(GRADIENTS, original, port), Doubles(), FLOAT32)
-    parity = judge(replace(evidence, regions=judged.explain(find_amplified(evidence, held), held)))
+    judged = RegionJudge(prepared, twin, collect(GRADIENTS, original, port), Doubles(), FLOAT32, Silent())
+    parity = judge(replace(evidence, regions=explain(judged, find_amplified(evidence, held), held)))
     reasons = [one.reason or "" for one in parity.deviations if one.gate == "gradients"]
     return parity.gates["gradients"].verdict, "".join(reasons)
 
@@ -287,8 +294,8 @@ def judge_training(
     held = held_leaves(evidence)
     assert judge(evidence).gates["training"].verdict == "fail"
     doubles = Doubles(programs={(side, STEP): one for side, one in exact.items()}, guide=guide)
-    judged = RegionJudge(prepared, twin, collect(STEP, narrow["tf"], narrow["jax"]), doubles, FLOAT32)
-    parity = judge(replace(evidence, regions=judged.explain(find_amplified(evidence, held), held)))
+    judged = RegionJudge(prepared, twin, collect(STEP, narrow["tf"], narrow["jax"]), doubles, FLOAT32, Silent())
+    parity = judge(replace(evidence, regions=explain(judged, find_amplified(evidence, held), held)))
     reasons = [one.reason or "" for one in parity.deviations if one.gate == "training"]
     return parity.gates["training"].verdict, "".join(reasons)
 
@@ -447,5 +454,5 @@ def test_states_of_noise_alone_may_differ(prepared: Prepared, state: float, verd
 
 def test_training_from_weights_of_its_own_is_not_judged_by_regions(prepared: Prepared) -> None:
     step = step_program(keras_momentum)
-    judged = RegionJudge(prepared, twin_of(prepared), collect(STEP, step, step), Doubles(), FLOAT32)
+    judged = RegionJudge(prepared, twin_of(prepared), collect(STEP, step, step), Doubles(), FLOAT32, Silent())
     assert judged.explain({(STEP, TRAJECTORY)}, {"training": []}) == {}

@@ -14,10 +14,11 @@ from hlo_programs import exported
 from compare.hlo.pair import Pair
 from compare.inputs.at_size import Prepared, prepare
 from compare.inputs.functions import from_functions
-from compare.parity.stability import HOLDS
+from compare.parity.stability import BREAKS, HOLDS
 from compare.prove import open_regions, split_programs
+from compare.prove.region_calls import RegionCalls
 from compare.prove.split_programs import Split
-from compare.prove.subjects import first_inputs, twin_of
+from compare.prove.subjects import first_inputs, subjects, twin_of
 from compare.prove.sweeping_regions import SweptRegions, sweep_regions
 from compare.prove.swept_calls import plan_calls
 from compare.prove.whole_calls import compile_whole
@@ -193,6 +194,43 @@ def test_a_formula_that_breaks_on_the_values_of_one_layer_alone_does_not_hold(pr
     assert swept(prepared, original, port) is None
 
 
+LAYERS = 7
+"""More than take turns in a sweep."""
+
+
+def in_layers(function: Function, far: int) -> Function:
+    """A function of each of several values, of which one is far larger than the others."""
+    return lambda x: jnp.stack([function(jnp.sin(x) * (2.0**9 if at == far else 2 + at)) for at in range(LAYERS)])
+
+
+@pytest.mark.parametrize("far", [0, 3, LAYERS - 1])
+def test_all_regions_of_a_kind_are_judged_where_no_sweep_is_made(prepared: Prepared, far: int) -> None:
+    """An exponential of 512 is infinite, and the other formula of a logistic function is NaN there."""
+    both = Pair(
+        program(in_layers(jax.nn.sigmoid, far)), program(in_layers(lambda x: jnp.exp(x) / (jnp.exp(x) + 1), far))
+    )
+    call = Pair(*[[*first_inputs(twin_of(prepared), prepared.inputs).values()]] * 2)
+    split = split_programs.split_on_cases(prepared, both).find_regions([])
+    assert split is not None and split.opened is not None
+    assert (split.count_open, split.count_kinds) == (LAYERS, 1)
+    judge = RegionCalls("forward", split.opened, call, "float32", split.opened.roundings)
+    assert [one.status for one in judge.judge_all([call])] == [BREAKS]
+
+
+@pytest.mark.parametrize("far", [0, 3, LAYERS - 1])
+def test_a_cut_point_is_refuted_in_one_of_identical_regions(prepared: Prepared, far: int) -> None:
+    """What is cut off at 60 and what is not are one value in six layers of seven."""
+    both = Pair(program(in_layers(cut_off, far)), program(in_layers(never_cut_off, far)))
+    few = Pair(*[[np.full(SHAPE, 1e-3, np.float32)]] * 2)
+    many = Pair(*[[np.full(SHAPE, 1.0, np.float32)]] * 2)
+    split = split_programs.SplitPrograms(Pair(*subjects(both.left, both.right)), [few], ())
+    regions = split.find_regions([few])
+    assert regions is not None and regions.opened is not None
+    refuted = regions.opened.find_refuted([many])
+    assert refuted and refuted == regions.opened.find_refuted([few, many])
+    assert not regions.opened.find_refuted([few])
+
+
 def cut_off(x: Any) -> Any:
     return jnp.sin(jnp.where(x > 60.0, 60.0, jnp.maximum(x, 0.0)))
 
@@ -234,10 +272,13 @@ def test_regions_whose_arrays_have_no_room_are_not_judged_alone(
 def test_regions_that_have_no_room_together_are_judged_in_groups(
     prepared: Prepared, monkeypatch: pytest.MonkeyPatch, third: float, holds: bool
 ) -> None:
-    def thrice(scale: Function, last: Function) -> Function:
-        return lambda x: jnp.cos(last(jnp.cos(scale(jnp.cos(scale(x))))))
+    def thrice(*scales: Function) -> Function:
+        first, second, last = scales
+        return lambda x: jnp.cos(last(jnp.cos(second(jnp.cos(first(x))))))
 
-    original, port = thrice(scaled, scaled), thrice(scaled_otherwise, lambda x: jnp.tanh(x) * third)
+    # Three kinds: identical regions would run as one.
+    original = thrice(*(lambda x, more=more: jnp.tanh(x) * 2 + jnp.tanh(x) * more for more in (4, 5, 6)))
+    port = thrice(*(lambda x, factor=factor: jnp.tanh(x) * factor for factor in (6, 7, third)))
     # One region reads and computes three arrays of 64 numbers: TensorFlow's cut point, and its value on both sides.
     monkeypatch.setattr(open_regions, "budget", lambda: 3 * 64 * 12)
     split = regions_of(prepared, original, port)
