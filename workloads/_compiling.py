@@ -35,8 +35,12 @@ level 0 a depthwise convolution takes nine times as long."""
 MANY_ELEMENTS = 1 << 18
 """Of the arrays of a program: from here on its calls take longer than its compilation."""
 
+MANY_ELEMENTS_ALONE = 1 << 16
+"""Of those of a single operation, which compiles in 10 ms at level 0 and in 30 ms at level 1, and which a model has
+several times. An elementwise operation on so many takes 1 ms at level 0, a fifth of that at level 1."""
 
-def for_size(options: Mapping[str, Any], elements: int) -> Mapping[str, Any]:
+
+def for_size(options: Mapping[str, Any], elements: int, many: int = MANY_ELEMENTS) -> Mapping[str, Any]:
     """The options, at XLA's level 1 in place of 0 for a program of many elements.
 
     A call of ResNet-50's gradients in float64 (224 px, batch 4) took 125 s by `IN_ORDER` and 20 s at level 1, which
@@ -45,8 +49,9 @@ def for_size(options: Mapping[str, Any], elements: int) -> Mapping[str, Any]:
     Args:
       options: by name.
       elements: of the arrays that the program takes and returns.
+      many: from how many elements on calls take longer than compilation.
     """
-    return {**options, _LEVEL: 1} if elements > MANY_ELEMENTS and options.get(_LEVEL) == 0 else options
+    return {**options, _LEVEL: 1} if elements > many and options.get(_LEVEL) == 0 else options
 
 
 _UNKNOWN = re.compile(r"No such compile option: '(\w+)'")

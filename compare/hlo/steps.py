@@ -17,7 +17,7 @@ from compare.hlo import bindings
 from compare.hlo.graph import Attributes, Graph, Node, Shape, find_needed
 from compare.hlo.numbering import digests, region_digest
 from compare.hlo.write_module import write_graph
-from workloads._compiling import IN_ORDER, QUICKLY, UNFUSED, for_size
+from workloads._compiling import IN_ORDER, MANY_ELEMENTS_ALONE, QUICKLY, UNFUSED, for_size
 
 _REMEMBERED = 4096
 """Programs, of a few KiB each: a model has some hundred."""
@@ -156,7 +156,7 @@ class _Planner:
         number = self._numbers.setdefault(self._program(node), len(self._numbers))
         if number == len(self._options):
             elements = sum(self._graph.nodes[key].shape.elements for key in (*node.operands, node.id))
-            self._options.append(for_size(_choose_options(node), elements))
+            self._options.append(for_size(_choose_options(node), elements, MANY_ELEMENTS_ALONE))
         return number
 
     def _program(self, node: Node) -> bytes:

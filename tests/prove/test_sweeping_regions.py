@@ -198,30 +198,31 @@ LAYERS = 7
 """More than take turns in a sweep."""
 
 
-def in_layers(function: Function, far: int) -> Function:
-    """A function of each of several values, of which one is far larger than the others."""
-    return lambda x: jnp.stack([function(jnp.sin(x) * (2.0**9 if at == far else 2 + at)) for at in range(LAYERS)])
-
-
-@pytest.mark.parametrize("far", [0, 3, LAYERS - 1])
-def test_all_regions_of_a_kind_are_judged_where_no_sweep_is_made(prepared: Prepared, far: int) -> None:
-    """An exponential of 512 is infinite, and the other formula of a logistic function is NaN there."""
-    both = Pair(
-        program(in_layers(jax.nn.sigmoid, far)), program(in_layers(lambda x: jnp.exp(x) / (jnp.exp(x) + 1), far))
+def in_layers(function: Function, far: int, scale: float) -> Function:
+    """A function of each of several values, of which one is larger or smaller than the others by a scale."""
+    return lambda x: jnp.stack(
+        [function((jnp.sin(x) + 1 + at / 64) * (scale if at == far else 0.5)) for at in range(LAYERS)]
     )
+
+
+@pytest.mark.parametrize("far", [0, 3, LAYERS - 2])
+def test_all_regions_of_a_kind_are_judged_where_no_sweep_is_made(prepared: Prepared, far: int) -> None:
+    original, port = in_layers(jnp.expm1, far, 2.0**-20), in_layers(lambda x: jnp.exp(x) - 1, far, 2.0**-20)
+    programs = Pair(program(original), program(port))
     call = Pair(*[[*first_inputs(twin_of(prepared), prepared.inputs).values()]] * 2)
-    split = split_programs.split_on_cases(prepared, both).find_regions([])
+    split = split_programs.split_on_cases(prepared, programs).find_regions([])
     assert split is not None and split.opened is not None
-    assert (split.count_open, split.count_kinds) == (LAYERS, 1)
+    # The last of them is one region with what joins them.
+    assert (split.count_open, split.count_kinds) == (LAYERS, 2)
     judge = RegionCalls("forward", split.opened, call, "float32", split.opened.roundings)
     assert [one.status for one in judge.judge_all([call])] == [BREAKS]
 
 
-@pytest.mark.parametrize("far", [0, 3, LAYERS - 1])
+@pytest.mark.parametrize("far", [0, 3, LAYERS - 2])
 def test_a_cut_point_is_refuted_in_one_of_identical_regions(prepared: Prepared, far: int) -> None:
     """What is cut off at 60 and what is not are one value in six layers of seven."""
-    both = Pair(program(in_layers(cut_off, far)), program(in_layers(never_cut_off, far)))
-    few = Pair(*[[np.full(SHAPE, 1e-3, np.float32)]] * 2)
+    both = Pair(program(in_layers(cut_off, far, 99.0)), program(in_layers(never_cut_off, far, 99.0)))
+    few = Pair(*[[np.full(SHAPE, -1.5, np.float32)]] * 2)
     many = Pair(*[[np.full(SHAPE, 1.0, np.float32)]] * 2)
     split = split_programs.SplitPrograms(Pair(*subjects(both.left, both.right)), [few], ())
     regions = split.find_regions([few])
