@@ -16,6 +16,7 @@ from compare.inputs.at_size import Prepared, prepare
 from compare.inputs.functions import from_functions
 from compare.parity.stability import BREAKS, HOLDS
 from compare.prove import open_regions, split_programs
+from compare.prove.open_regions import Arguments
 from compare.prove.region_calls import RegionCalls
 from compare.prove.split_programs import Split
 from compare.prove.subjects import first_inputs, subjects, twin_of
@@ -198,38 +199,40 @@ LAYERS = 7
 """More than take turns in a sweep."""
 
 
-def in_layers(function: Function, far: int, scale: float) -> Function:
-    """A function of each of several values, of which one is larger or smaller than the others by a scale."""
-    return lambda x: jnp.stack(
-        [function((jnp.sin(x) + 1 + at / 64) * (scale if at == far else 0.5)) for at in range(LAYERS)]
-    )
+def in_layers(function: Function) -> Function:
+    """A function of each of the first columns."""
+    return lambda x: jnp.stack([function(jnp.tanh(x[:, at])) for at in range(LAYERS)])
 
 
-@pytest.mark.parametrize("far", [0, 3, LAYERS - 2])
+def call_with(far: int, value: float) -> Arguments:
+    """A call in which one column has another value: those of the others are near 0.5, and no two are alike."""
+    x = np.random.default_rng(0).uniform(0.4, 0.6, SHAPE).astype(np.float32)
+    x[:, far] *= 2 * np.float32(value)
+    return Pair([x], [x])
+
+
+@pytest.mark.parametrize("far", range(LAYERS))
 def test_all_regions_of_a_kind_are_judged_where_no_sweep_is_made(prepared: Prepared, far: int) -> None:
-    original, port = in_layers(jnp.expm1, far, 2.0**-20), in_layers(lambda x: jnp.exp(x) - 1, far, 2.0**-20)
-    programs = Pair(program(original), program(port))
-    call = Pair(*[[*first_inputs(twin_of(prepared), prepared.inputs).values()]] * 2)
+    programs = Pair(program(in_layers(jnp.expm1)), program(in_layers(lambda x: jnp.exp(x) - 1)))
     split = split_programs.split_on_cases(prepared, programs).find_regions([])
     assert split is not None and split.opened is not None
+    assert (split.count_open, split.count_kinds) == (LAYERS, 1)
+    ordinary, near_zero = call_with(far, 0.7), call_with(far, 2.0**-20)
+    judge = RegionCalls("forward", split.opened, ordinary, "float32", split.opened.roundings)
+    assert [one.status for one in judge.judge_all([ordinary, near_zero])] == [HOLDS, BREAKS]
+
+
+def test_a_cut_point_is_refuted_in_one_of_identical_regions(prepared: Prepared) -> None:
+    """What is cut off at 60 and what is not are one value up to 60: tanh(0.7) * 99 is just below, tanh(3) * 99 not."""
+    programs = Pair(*(program(in_layers(lambda x, f=f: f(99 * x))) for f in (cut_off, never_cut_off)))
+    small = call_with(0, 0.7)
+    split = split_programs.SplitPrograms(Pair(*subjects(*programs)), [small], ()).find_regions([small])
+    assert split is not None and split.opened is not None
     # The last of them is one region with what joins them.
-    assert (split.count_open, split.count_kinds) == (LAYERS, 2)
-    judge = RegionCalls("forward", split.opened, call, "float32", split.opened.roundings)
-    assert [one.status for one in judge.judge_all([call])] == [BREAKS]
-
-
-@pytest.mark.parametrize("far", [0, 3, LAYERS - 2])
-def test_a_cut_point_is_refuted_in_one_of_identical_regions(prepared: Prepared, far: int) -> None:
-    """What is cut off at 60 and what is not are one value in six layers of seven."""
-    both = Pair(program(in_layers(cut_off, far, 99.0)), program(in_layers(never_cut_off, far, 99.0)))
-    few = Pair(*[[np.full(SHAPE, -1.5, np.float32)]] * 2)
-    many = Pair(*[[np.full(SHAPE, 1.0, np.float32)]] * 2)
-    split = split_programs.SplitPrograms(Pair(*subjects(both.left, both.right)), [few], ())
-    regions = split.find_regions([few])
-    assert regions is not None and regions.opened is not None
-    refuted = regions.opened.find_refuted([many])
-    assert refuted and refuted == regions.opened.find_refuted([few, many])
-    assert not regions.opened.find_refuted([few])
+    assert max(len(group.turns) for group in split.opened.groups) == LAYERS - 1
+    refuted = [split.opened.find_refuted([small, call_with(far, 3.0)]) for far in range(LAYERS - 1)]
+    assert [len(pairs) for pairs in refuted] == [1] * (LAYERS - 1)
+    assert len(set.union(*refuted)) == LAYERS - 1
 
 
 def cut_off(x: Any) -> Any:
