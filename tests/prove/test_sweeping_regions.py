@@ -223,9 +223,9 @@ def test_all_regions_of_a_kind_are_judged_where_no_sweep_is_made(prepared: Prepa
 
 
 def test_a_cut_point_is_refuted_in_one_of_identical_regions(prepared: Prepared) -> None:
-    """What is cut off at 60 and what is not are one value up to 60: tanh(0.7) * 99 is just below, tanh(3) * 99 not."""
+    """What is cut off at 60 and what is not are one value up to 60: tanh(0.6) * 99 is below, tanh(3) * 99 is not."""
     programs = Pair(*(program(in_layers(lambda x, f=f: f(99 * x))) for f in (cut_off, never_cut_off)))
-    small = call_with(0, 0.7)
+    small = call_with(0, 0.5)
     split = split_programs.SplitPrograms(Pair(*subjects(*programs)), [small], ()).find_regions([small])
     assert split is not None and split.opened is not None
     # The last of them is one region with what joins them.
