@@ -228,11 +228,10 @@ def test_a_cut_point_is_refuted_in_one_of_identical_regions(prepared: Prepared) 
     small = call_with(0, 0.5)
     split = split_programs.SplitPrograms(Pair(*subjects(*programs)), [small], ()).find_regions([small])
     assert split is not None and split.opened is not None
-    # The last of them is one region with what joins them.
-    assert max(len(group.turns) for group in split.opened.groups) == LAYERS - 1
-    refuted = [split.opened.find_refuted([small, call_with(far, 3.0)]) for far in range(LAYERS - 1)]
-    assert [len(pairs) for pairs in refuted] == [1] * (LAYERS - 1)
-    assert len(set.union(*refuted)) == LAYERS - 1
+    assert max(len(group.turns) for group in split.opened.groups) == LAYERS
+    refuted = [split.opened.find_refuted([small, call_with(far, 3.0)]) for far in range(LAYERS)]
+    assert [len(pairs) for pairs in refuted] == [1] * LAYERS
+    assert len(set.union(*refuted)) == LAYERS
 
 
 def cut_off(x: Any) -> Any:
