@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
@@ -19,7 +19,7 @@ from compare.parity.measure import largest
 from compare.prove.running import MOST_BYTES
 from compare.regions.kinds import RegionKind, group_identical, separate
 from compare.regions.open_programs import OpenPrograms, count_roundings, merge_regions
-from compare.regions.parts import CutPoint, Region, Regions
+from compare.regions.parts import CutPoint, Piece, Region, Regions
 from compare.regions.refining import ExactCall, Matched, find_refuted
 from compare.regions.sampling import widen
 from workloads._compiling import QUICKLY, for_size
@@ -35,6 +35,9 @@ Member = TypeVar("Member")
 
 Arguments = Pair[Sequence[np.ndarray]]
 """The arguments of both programs in one call."""
+
+RegionKey = tuple[Pair[Piece], frozenset[Pair[tuple[int, ...]]], Pair[tuple[int, ...]] | None]
+"""Both pieces of a region, the ids that hold its inputs, and those that hold its cut point."""
 
 
 @dataclass(frozen=True)
@@ -174,19 +177,27 @@ class RegionGroup:
             )
         )
 
-    def find_refuted(self, inputs: Sequence[RegionInputs]) -> set[Matched]:
-        """The values that were supposed to be one, and differ in float64 in one of these turns.
+    def find_refuted(self, inputs: Sequence[RegionInputs]) -> Iterator[set[Matched]]:
+        """The values that were supposed to be one, and differ in float64, in each of these turns.
 
         Args:
           inputs: what the regions take in each.
         """
-        refuted: set[Matched] = set()
         for batch in self.batches(inputs):
             runs = (self.pieces_compiled_exactly[side].each([one.in_float64(side) for one in batch]) for side in (0, 1))
             for one, *results in zip(batch, *runs, strict=True):
                 call = ExactCall(Pair(*results), self.measure_sizes(one))
-                refuted |= find_refuted(self.cut_points, self.turns[one.turn], self.programs, call)
-        return refuted
+                yield find_refuted(self.cut_points, self.turns[one.turn], self.programs, call)
+
+    def describe(self, region: Region) -> RegionKey:
+        """What a region is in any split of the same programs.
+
+        Args:
+          region: of a kind of this group.
+        """
+        inputs = frozenset(self.cut_points[cut].nodes for cut in region.inputs)
+        cut_point = None if region.cut_point is None else self.cut_points[region.cut_point].nodes
+        return region.pieces, inputs, cut_point
 
     def measure_sizes(self, inputs: RegionInputs) -> list[float]:
         """By region, the largest value that it reads."""
@@ -282,18 +293,41 @@ class OpenRegions:
             for group in self.groups
         ]
 
-    def find_refuted(self, calls: Sequence[Arguments]) -> set[Matched]:
-        """The values that were supposed to be one, and differ in one of these calls though both programs take the same.
+    def find_refuted(self, calls: Sequence[Arguments], holding: Collection[RegionKey] = ()) -> list[set[Matched]]:
+        """By call, the values that were supposed to be one, and differ in it though both programs take the same.
 
         Args:
           calls: arguments of both programs.
+          holding: regions that are known to hold in these calls.
         """
-        return {
-            pair
-            for start in range(0, len(calls), self.at_once)
-            for group, inputs in zip(self.groups, self.collect_all(calls[start : start + self.at_once]), strict=True)
-            for pair in group.find_refuted(inputs)
-        }
+        refuted: list[set[Matched]] = [set() for _ in calls]
+        for group in self.groups:
+            turns = [
+                turn
+                for turn, regions in enumerate(group.turns)
+                if any(group.describe(region) not in holding for region in regions)
+            ]
+            for place, pairs in enumerate(self._find_refuted_in(group, turns, calls)):
+                refuted[place // len(turns)] |= pairs
+        return refuted
+
+    def _find_refuted_in(
+        self, group: RegionGroup, turns: Sequence[int], calls: Sequence[Arguments]
+    ) -> Iterator[set[Matched]]:
+        for start in range(0, len(calls) if turns else 0, self.at_once):
+            some = calls[start : start + self.at_once]
+            values_by_call = self.cut_values.compute(self._keys, [call.left for call in some])
+            yield from group.find_refuted(
+                [
+                    group.select_inputs(call, values_at, turn)
+                    for call, values_at in zip(some, values_by_call, strict=True)
+                    for turn in turns
+                ]
+            )
+
+    def describe_all(self) -> set[RegionKey]:
+        """All of these regions, as they are in any split of the same programs."""
+        return {group.describe(region) for group in self.groups for kind in group.kinds for region in kind.regions}
 
     @cached_property
     def _keys(self) -> Sequence[int]:

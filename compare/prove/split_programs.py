@@ -16,13 +16,13 @@ from compare.hlo.align import align
 from compare.hlo.levels import STRUCTURE, Subject
 from compare.hlo.pair import Pair
 from compare.inputs.at_size import Prepared
-from compare.prove.open_regions import Arguments, CutValues, OpenRegions
+from compare.prove.open_regions import Arguments, CutValues, OpenRegions, RegionKey
 from compare.prove.shared_parameters import updates
 from compare.prove.subjects import cases, subjects
 from compare.regions.checking import find_faults
 from compare.regions.feeding import find_more_matches
 from compare.regions.parts import Region
-from compare.regions.proving import Proofs, prove
+from compare.regions.proving import KnownProofs, Proofs, prove
 from compare.regions.refining import Matched, without_matches
 from compare.regions.splitting import split, without_determined
 from workloads._framework import Program
@@ -51,8 +51,13 @@ class SplitPrograms:
         alignment = align(programs.left, programs.right, STRUCTURE, calls)
         self._alignment = alignment if alignment.is_equal else find_more_matches(alignment, calls)
         self._cut_values = CutValues(self._alignment.left.graph)
+        self._known_proofs: KnownProofs = {}
         self._refuted = set[Matched]()
         self._refuting: list[Arguments] = []
+        self._telling: list[Arguments] = []
+        """Calls that refuted a cut point: values are matched in these anew, and in the others they are checked."""
+        self._holding = set[RegionKey]()
+        """Regions whose cut points no call has refuted."""
         self._regions: Split | None = None
         """The regions that no call has refuted yet."""
 
@@ -74,13 +79,19 @@ class SplitPrograms:
         self._refuting += refuting
         # Earlier calls have refuted none of the present regions.
         calls: Sequence[Arguments] = refuting
+        holding: Collection[RegionKey] = ()
         for _ in range(_MOST_ROUNDS):
             if self._regions is None:
-                self._regions, calls = self._open_regions(), self._refuting
+                self._regions, calls, holding = self._open_regions(), self._refuting, self._holding
             regions = self._regions
-            more = regions.opened.find_refuted(calls) if regions and regions.opened else set[Matched]()
+            if regions is None or regions.opened is None:
+                return regions
+            refuted = regions.opened.find_refuted(calls, holding)
+            more = set[Matched]().union(*refuted)
+            self._holding = {key for key in regions.opened.describe_all() if not _is_refuted(key, more)}
             if not more:
                 return regions
+            self._telling += _choose_telling(calls, refuted)
             self._refute(more)
         return None
 
@@ -96,14 +107,14 @@ class SplitPrograms:
         """Give up these cut points, and match their values anew."""
         self._refuted |= more
         without = without_matches(self._alignment, self._refuted)
-        alignment = find_more_matches(without, [*self._drawn, *self._refuting])
+        alignment = find_more_matches(without, [*self._drawn, *self._telling])
         self._alignment, self._regions = without_matches(alignment, self._refuted), None
 
     def _prove(self) -> Proofs | None:
         regions = split(self._alignment)
         if set(regions.uncovered) - set(self._lone_results) or find_faults(regions, self._alignment):
             return None
-        proofs = prove(regions)
+        proofs = prove(regions, known=self._known_proofs)
         return None if any(proof.reason for proof in proofs.judged) else proofs
 
 
@@ -161,6 +172,25 @@ def spread_out(calls: Sequence[Call]) -> Sequence[Call]:
         calls[position]
         for position in sorted({round(position) for position in np.linspace(0, len(calls) - 1, REFUTING_CALLS)})
     ]
+
+
+def _is_refuted(key: RegionKey, refuted: Collection[Matched]) -> bool:
+    """Whether a region computes a refuted cut point."""
+    _, _, cut_point = key
+    return cut_point is not None and any(
+        (left, right) in refuted for left in cut_point.left for right in cut_point.right
+    )
+
+
+def _choose_telling(calls: Sequence[Arguments], refuted: Sequence[Collection[Matched]]) -> list[Arguments]:
+    """Few calls that refute all that is refuted: the one that refutes most first."""
+    chosen: list[Arguments] = []
+    rest = set[Matched]().union(*refuted)
+    while rest:
+        best = max(range(len(calls)), key=lambda place: len(rest & set(refuted[place])))
+        chosen.append(calls[best])
+        rest -= set(refuted[best])
+    return chosen
 
 
 def _select_unproved(proofs: Proofs) -> list[Region]:

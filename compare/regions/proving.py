@@ -14,7 +14,7 @@ from compare.hlo.rules.algebraic import ALGEBRAIC
 from compare.hlo.rules.structural import STRUCTURAL
 from compare.regions.cutting import draws
 from compare.regions.parts import Region, Regions
-from compare.regions.pieces import RegionPrograms, make_programs
+from compare.regions.pieces import RegionPrograms, identify, make_programs
 from compare.regions.splitting import without_determined
 
 _WITHOUT_ASSUMPTIONS = STRUCTURAL + tuple(rule for rule in ALGEBRAIC if not rule.assumes)
@@ -63,7 +63,11 @@ class Proofs:
         return {digest: tuple(group) for digest, group in groups.items()}
 
 
-def prove(regions: Regions, level: str = STRUCTURE) -> Proofs:
+KnownProofs = dict[bytes, RegionProof]
+"""The proof of a region by what its pieces compute."""
+
+
+def prove(regions: Regions, level: str = STRUCTURE, known: KnownProofs | None = None) -> Proofs:
     """Judge every region by rules alone; identical regions once.
 
     A region proved at `structural` gives the same bits on both sides for every input, up to the order in which HLO
@@ -73,27 +77,36 @@ def prove(regions: Regions, level: str = STRUCTURE) -> Proofs:
     Args:
       regions: a valid split.
       level: of the graphs that were split: what rules of theirs assumed or rounded is no part of the proof.
+      known: proofs of other splits at this level, to which those of this one are added.
     """
-    proofs_by_digest: dict[bytes, RegionProof] = {}
-    proofs = [_judge(region, regions, level, proofs_by_digest) for region in regions.regions]
+    known = {} if known is None else known
+    proofs = [_judge(region, regions, level, known) for region in regions.regions]
     final = [
-        _judge(without_determined(one.region, regions), regions, level, proofs_by_digest) if one.level == OPEN else one
+        _judge(without_determined(one.region, regions), regions, level, known) if one.level == OPEN else one
         for one in proofs
     ]
     return Proofs(replace(regions, regions=tuple(one.region for one in final)), tuple(final))
 
 
-def _judge(region: Region, regions: Regions, level: str, proofs_by_digest: dict[bytes, RegionProof]) -> RegionProof:
+def _judge(region: Region, regions: Regions, level: str, known: KnownProofs) -> RegionProof:
     """The proof of one region, shared with identical ones."""
     if max(len(piece.nodes) for piece in region.pieces) > _MOST_NODES:
         return RegionProof(region, OPEN, f"{region.cut_point} {region.results}".encode())
     pieces = make_programs(region, regions)
+    if any(pieces.alone):
+        # What one program alone takes is no value of another region.
+        return _prove(region, pieces, level)
+    digest = identify(pieces)
+    if digest not in known:
+        known[digest] = _prove(region, pieces, level)
+    return replace(known[digest], region=region)
+
+
+def _prove(region: Region, pieces: RegionPrograms, level: str) -> RegionProof:
     plain = _results(pieces, STRUCTURAL)
     digest = b"|".join(b"".join(sorted(side)) for side in plain)
-    if digest not in proofs_by_digest:
-        reason = _reason(pieces)
-        proofs_by_digest[digest] = RegionProof(region, OPEN if reason else _level(pieces, plain, level), digest, reason)
-    return replace(proofs_by_digest[digest], region=region)
+    reason = _reason(pieces)
+    return RegionProof(region, OPEN if reason else _level(pieces, plain, level), digest, reason)
 
 
 def _reason(pieces: RegionPrograms) -> str:

@@ -128,7 +128,7 @@ def test_a_region_that_is_left_out_is_no_proof(prepared: Prepared, monkeypatch: 
 def test_a_rule_that_wrongly_claims_equal_bits_is_caught_by_the_whole(
     prepared: Prepared, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def all_proved(regions: Any) -> Proofs:
+    def all_proved(regions: Any, **_: Any) -> Proofs:
         proofs = prove(regions)
         equal = tuple(type(one)(one.region, "structural", one.digest) for one in proofs.judged)
         return Proofs(proofs.regions, equal)
@@ -229,7 +229,7 @@ def test_a_cut_point_is_refuted_in_one_of_identical_regions(prepared: Prepared) 
     split = split_programs.SplitPrograms(Pair(*subjects(*programs)), [small], ()).find_regions([small])
     assert split is not None and split.opened is not None
     assert max(len(group.turns) for group in split.opened.groups) == LAYERS
-    refuted = [split.opened.find_refuted([small, call_with(far, 3.0)]) for far in range(LAYERS)]
+    refuted = [set.union(*split.opened.find_refuted([small, call_with(far, 3.0)])) for far in range(LAYERS)]
     assert [len(pairs) for pairs in refuted] == [1] * LAYERS
     assert len(set.union(*refuted)) == LAYERS
 
