@@ -189,6 +189,18 @@ class RegionGroup:
                 call = ExactCall(Pair(*results), self.measure_sizes(one))
                 yield find_refuted(self.cut_points, self.turns[one.turn], self.programs, call)
 
+    def find_turns(self, holding: Collection[RegionKey]) -> list[int]:
+        """The turns that a region takes of which it is not known that it holds.
+
+        Args:
+          holding: regions that hold.
+        """
+        return [
+            turn
+            for turn, regions in enumerate(self.turns)
+            if any(self.describe(region) not in holding for region in regions)
+        ]
+
     def describe(self, region: Region) -> RegionKey:
         """What a region is in any split of the same programs.
 
@@ -300,30 +312,18 @@ class OpenRegions:
           calls: arguments of both programs.
           holding: regions that are known to hold in these calls.
         """
-        refuted: list[set[Matched]] = [set() for _ in calls]
-        for group in self.groups:
-            turns = [
-                turn
-                for turn, regions in enumerate(group.turns)
-                if any(group.describe(region) not in holding for region in regions)
-            ]
-            for place, pairs in enumerate(self._find_refuted_in(group, turns, calls)):
-                refuted[place // len(turns)] |= pairs
-        return refuted
-
-    def _find_refuted_in(
-        self, group: RegionGroup, turns: Sequence[int], calls: Sequence[Arguments]
-    ) -> Iterator[set[Matched]]:
-        for start in range(0, len(calls) if turns else 0, self.at_once):
+        turns_by_group = [group.find_turns(holding) for group in self.groups]
+        refuted: list[set[Matched]] = []
+        for start in range(0, len(calls) if any(turns_by_group) else 0, self.at_once):
             some = calls[start : start + self.at_once]
             values_by_call = self.cut_values.compute(self._keys, [call.left for call in some])
-            yield from group.find_refuted(
-                [
-                    group.select_inputs(call, values_at, turn)
-                    for call, values_at in zip(some, values_by_call, strict=True)
-                    for turn in turns
-                ]
-            )
+            refuted += (set() for _ in some)
+            for group, turns in zip(self.groups, turns_by_group, strict=True):
+                places = [(place, turn) for place in range(len(some)) for turn in turns]
+                inputs = [group.select_inputs(some[place], values_by_call[place], turn) for place, turn in places]
+                for (place, _), pairs in zip(places, group.find_refuted(inputs), strict=True):
+                    refuted[start + place] |= pairs
+        return refuted or [set() for _ in calls]
 
     def describe_all(self) -> set[RegionKey]:
         """All of these regions, as they are in any split of the same programs."""
