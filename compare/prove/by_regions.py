@@ -87,7 +87,7 @@ class RegionJudge:
         """
         explanations: dict[Run, Iterator[Amplified]] = {}
         for pass_ in sorted({pass_ for pass_, _ in runs}):
-            self.reporter.detail(f"{PASS_WORDS[pass_]}, float32: judging regions")
+            self._show(pass_, "splitting both programs into regions")
             failing = sorted(case for ran, case in runs if ran == pass_)
             # A run that cannot be split into regions, or not be run here, stays a failure.
             with contextlib.suppress(PromotionError, UnreadableProgram):
@@ -124,6 +124,7 @@ class RegionJudge:
     def _explain_training(self, programs: Pair[Program], leaves: Leaves) -> Iterator[tuple[str, Iterator[Amplified]]]:
         states = _choose_states(leaves)
         guided_run = GuidedRun(self.twin, self.doubles.guide)
+        self._show(STEP, f"states of step {', '.join(map(str, states))}")
         # With the constants of the programs that are judged: those of a native float64 step have other roundings.
         records = programs.map(lambda program: guided_run.record(promote_program(program), states))
         exact = [records.map(lambda side, step=step: [*side[step].values()]) for step in states]
@@ -141,6 +142,7 @@ class RegionJudge:
         if regions.opened is not None:
             weights = [position for position, one in enumerate(programs.left.parameters) if one.kind == "weight"]
             scales = [largest(call.left[position] for position in weights) for call in exact]
+            self._show(STEP, "judging regions in float64")
             if not regions_hold_exactly(regions.opened, exact, scales):
                 return
         run = running(programs.left, self.twin)
@@ -151,12 +153,14 @@ class RegionJudge:
         self, pass_: str, programs: SplitPrograms, calls: Sequence[Arguments]
     ) -> tuple[Split, Sequence[bool]] | None:
         """The regions, and in which calls all hold; None where the programs cannot be split."""
+        self._show(pass_, "checking values that both programs have")
         regions = programs.find_regions(calls)
         if regions is None:
             return None
         if regions.opened is None:
             return regions, [True] * len(calls)
         judge = RegionCalls(pass_, regions.opened, calls[0], self.dtype, regions.opened.roundings)
+        self._show(pass_, f"judging {regions.count_open} regions, {regions.count_kinds} distinct")
         at_once = regions.opened.at_once
         outcomes = [
             outcome
@@ -164,6 +168,9 @@ class RegionJudge:
             for outcome in judge.judge_all(calls[start : start + at_once])
         ]
         return regions, [outcome.status in FINE for outcome in outcomes]
+
+    def _show(self, pass_: str, doing: str) -> None:
+        self.reporter.detail(f"{PASS_WORDS[pass_]}, float32: {doing}")
 
     @cached_property
     def _unit(self) -> float:
