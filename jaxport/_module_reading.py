@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import flax
@@ -22,15 +22,6 @@ from workloads._transfer import Excluded, Target, TargetModule, TargetVariable
 
 _MODULES = (nnx.Module, linen.Module)
 
-_NEEDS_VALUES = (
-    jax.errors.ConcretizationTypeError,
-    jax.errors.NonConcreteBooleanIndexError,
-    jax.errors.TracerArrayConversionError,
-    jax.errors.TracerIntegerConversionError,
-    jax.errors.UnexpectedTracerError,
-)
-"""Code that is traced asks for the value of an array, or keeps a tracer."""
-
 _RANDOM = "the state of a random generator: it is no weight"
 
 
@@ -44,32 +35,18 @@ def read(reference: str, inputs: Sequence[Value] = ()) -> Target:
     Raises:
       Unsupported: there is no module by that name, or it does not take these inputs.
     """
-    whole = module_of_shapes(reference)
+    whole = module(reference)
     return of_linen(whole, inputs) if isinstance(whole, linen.Module) else of_module(whole)
 
 
 def module(reference: str) -> Any:
-    """The module behind a reference, with its arrays.
+    """The module behind a reference.
 
     Raises:
       Unsupported: as `read`.
     """
-    return _find_module(reference, lambda make: make())
-
-
-def module_of_shapes(reference: str) -> Any:
-    """The module behind a reference, without arrays where its code can be traced: to draw them takes minutes.
-
-    Raises:
-      Unsupported: as `read`.
-    """
-    return _find_module(reference, _make_shapes)
-
-
-def _find_module(reference: str, run: Callable[[Callable[[], Any]], Any]) -> Any:
-    """The module behind a reference; `run` calls the function that makes it, where a function does."""
     value = resolve(reference)
-    result = value if isinstance(value, _MODULES) else run(_maker(value, reference))
+    result = value if isinstance(value, _MODULES) else _make(value, reference)
     if not isinstance(result, _MODULES):
         raise Unsupported(
             f"expected a flax.nnx.Module or flax.linen.Module at {reference}, found {type(result).__name__}: name one"
@@ -77,27 +54,7 @@ def _find_module(reference: str, run: Callable[[Callable[[], Any]], Any]) -> Any
     return result
 
 
-class _OtherResult(Exception):
-    """What was made is no module of NNX, which alone can be made of shapes."""
-
-
-def _make_shapes(make: Callable[[], Any]) -> Any:
-    """A module of shapes: its initializers are traced and not run. With arrays if its code asks for their values."""
-
-    def make_module() -> nnx.Module:
-        result = make()
-        if not isinstance(result, nnx.Module):
-            raise _OtherResult
-        return result
-
-    try:
-        return nnx.eval_shape(make_module)
-    except (_OtherResult, *_NEEDS_VALUES):
-        return make()
-
-
-def _maker(value: Any, reference: str) -> Callable[[], Any]:
-    """The function of no arguments that makes a module."""
+def _make(value: Any, reference: str) -> Any:
     parameters = _parameters(value)
     empty, variadic = inspect.Parameter.empty, (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     needed_parameters = [
@@ -108,7 +65,7 @@ def _maker(value: Any, reference: str) -> Callable[[], Any]:
             f"expected a module at {reference}, or what makes one of no arguments or of rngs, found one that takes "
             f"{', '.join(needed_parameters)}: name a function that makes it"
         )
-    return (lambda: value(rngs=nnx.Rngs(0))) if needed_parameters else value
+    return value(rngs=nnx.Rngs(0)) if needed_parameters else value()
 
 
 def _parameters(value: Any) -> list[inspect.Parameter]:

@@ -68,7 +68,7 @@ def read(reference: str, module: str, inputs: tuple[Value, ...]) -> TargetOptimi
     Raises:
       Unsupported: one of both is something else.
     """
-    return of(transformation(reference), parameters(_module_reading.module_of_shapes(module), inputs))
+    return of(transformation(reference), parameters(_module_reading.module(module), inputs))
 
 
 def of(optimizer: optax.GradientTransformation, params: Parameters) -> TargetOptimizer:

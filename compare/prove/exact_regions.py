@@ -45,7 +45,7 @@ def regions_hold_exactly(open_regions: OpenRegions, calls: Sequence[Arguments], 
     return all(
         group.holds(inputs, DOUBLE_FLOOR * scale)
         for call, scale in zip(calls, scales, strict=True)
-        for group, turns in zip(groups, exact.collect_all([call]), strict=True)
+        for group, turns in zip(groups, exact.collect([call], lambda group, _: group.all_turns), strict=True)
         for inputs in turns
     )
 

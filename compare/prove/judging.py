@@ -145,8 +145,12 @@ class _Judge:
         while explanations:
             # Each sample costs a run of TensorFlow's program, and a run that holds with few holds with more.
             amplified = {run: one for run, samples in explanations.items() if (one := next(samples, None)) is not None}
+            if not amplified:
+                break
             comparison = comparison.widen(regions={**comparison.evidence.regions, **amplified})
             explanations = {run: explanations[run] for run in amplified.keys() & comparison.failing_runs}
+        # Those that no sample explains, since their program does not run apart.
+        self.open_runs.update(explanations.keys() - comparison.evidence.regions.keys())
         return comparison
 
 

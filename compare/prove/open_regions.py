@@ -91,10 +91,17 @@ class RegionGroup:
         return cls(own_inputs, merge_regions(firsts, own_inputs), kinds, regions.cut_points)
 
     @cached_property
+    def all_turns(self) -> range:
+        """Numbers of the turns in which each region is used."""
+        return range(max(len(kind.regions) for kind in self.kinds))
+
+    @cached_property
     def turns(self) -> Sequence[Sequence[Region]]:
-        """The regions whose values fill the programs, turn by turn; each region takes a turn."""
-        count = max(len(kind.regions) for kind in self.kinds)
-        return [[kind.take_turn(turn, count) for kind in self.kinds] for turn in range(count)]
+        """The regions whose values fill the programs, turn by turn; behind those of `all_turns`, those of a sweep."""
+        count = len(self.all_turns)
+        all_turns = [[kind.take_turn(turn, count) for kind in self.kinds] for turn in self.all_turns]
+        swept_turns = [[_choose_swept(kind, turn) for kind in self.kinds] for turn in range(min(SWEPT_TURNS, count))]
+        return [*all_turns, *swept_turns]
 
     @cached_property
     def keys(self) -> Sequence[Sequence[int]]:
@@ -117,8 +124,8 @@ class RegionGroup:
         Args:
           number: of the call.
         """
-        swept = min(SWEPT_TURNS, len(self.turns))
-        return (number % swept) * (len(self.turns) - 1) // max(1, swept - 1)
+        count = len(self.all_turns)
+        return count + number % (len(self.turns) - count)
 
     @cached_property
     def artifacts(self) -> Pair[bytes]:
@@ -196,9 +203,7 @@ class RegionGroup:
           holding: regions that hold.
         """
         return [
-            turn
-            for turn, regions in enumerate(self.turns)
-            if any(self.describe(region) not in holding for region in regions)
+            turn for turn in self.all_turns if any(self.describe(region) not in holding for region in self.turns[turn])
         ]
 
     def describe(self, region: Region) -> RegionKey:
@@ -275,32 +280,21 @@ class OpenRegions:
         """How many calls one request may hold."""
         return max(1, MOST_BYTES // max(1, self._bytes))
 
-    def collect_swept(self, calls: Sequence[Arguments], first: int) -> list[list[RegionInputs]]:
-        """By group, what its regions take in each call of a sweep, in which regions of a kind take turns.
-
-        Args:
-          calls: arguments of both programs.
-          first: number of the first call.
-        """
-        return self._collect(calls, lambda group, number: [group.swept_turn(first + number)])
-
-    def collect_all(self, calls: Sequence[Arguments]) -> list[list[RegionInputs]]:
-        """By group, what its regions take in each call, turn after turn: every region is among them.
-
-        Args:
-          calls: arguments of both programs.
-        """
-        return self._collect(calls, lambda group, _: range(len(group.turns)))
-
-    def _collect(
+    def collect(
         self, calls: Sequence[Arguments], choose_turns: Callable[[RegionGroup, int], Iterable[int]]
     ) -> list[list[RegionInputs]]:
+        """By group, what its regions take in each call, turn after turn.
+
+        Args:
+          calls: arguments of both programs.
+          choose_turns: from a group and the position of a call, the turns that are taken in it.
+        """
         values_by_call = self.cut_values.compute(self._keys, [call.left for call in calls])
         return [
             [
                 group.select_inputs(call, values_at, turn)
-                for number, (call, values_at) in enumerate(zip(calls, values_by_call, strict=True))
-                for turn in choose_turns(group, number)
+                for position, (call, values_at) in enumerate(zip(calls, values_by_call, strict=True))
+                for turn in choose_turns(group, position)
             ]
             for group in self.groups
         ]
@@ -380,6 +374,12 @@ class CutValues:
             | {key: array for run in runs for key, array in run[position].items()}
             for position, call in enumerate(calls)
         ]
+
+
+def _choose_swept(kind: RegionKind, turn: int) -> Region:
+    """The region of a kind whose values a turn of a sweep uses: of few regions each, of many the first and the last."""
+    turns = min(SWEPT_TURNS, len(kind.regions))
+    return kind.take_turn(turn % turns, turns)
 
 
 def _by_turns(kinds: Sequence[RegionKind]) -> Iterator[list[RegionKind]]:

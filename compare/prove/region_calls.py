@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -43,11 +43,10 @@ class RegionCalls:
     def __init__(self, pass_: str, open_regions: OpenRegions, base: Arguments, dtype: str, times: float) -> None:
         self._open_regions = open_regions
         rounding = measure_rounding(dtype, times, {}, digits=1.0)
-        # As in a whole program, an error within the rounding of an ordinary gradient counts nothing.
-        ordinary = open_regions.collect_all([base]) if pass_ == GRADIENTS else [()] * len(open_regions.groups)
+        self._base = base if pass_ == GRADIENTS else None
         self._groups = [
-            _GroupCalls(group, open_regions.cut_values, dtype, rounding, inputs)
-            for group, inputs in zip(open_regions.groups, ordinary, strict=True)
+            _GroupCalls(group, open_regions.cut_values, dtype, rounding, {} if pass_ == GRADIENTS else None)
+            for group in open_regions.groups
         ]
         self.vanishing = rounding.at_most * rounding.unit
         """The size of a value that should vanish but for rounding, relative to its operands."""
@@ -59,7 +58,7 @@ class RegionCalls:
           calls: arguments of both programs.
           first: number of the first call.
         """
-        return self._judge(calls, self._open_regions.collect_swept(calls, first))
+        return self._judge(calls, lambda group, position: [group.swept_turn(first + position)])
 
     def judge_all(self, calls: Sequence[Arguments]) -> list[Outcome]:
         """Judge calls: the outcome of the worst of all regions in each.
@@ -67,15 +66,29 @@ class RegionCalls:
         Args:
           calls: arguments of both programs.
         """
-        return self._judge(calls, self._open_regions.collect_all(calls))
+        return self._judge(calls, lambda group, _: group.all_turns)
 
-    def _judge(self, calls: Sequence[Arguments], inputs: Sequence[Sequence[RegionInputs]]) -> list[Outcome]:
+    def _judge(
+        self, calls: Sequence[Arguments], choose_turns: Callable[[RegionGroup, int], Iterable[int]]
+    ) -> list[Outcome]:
+        inputs = self._open_regions.collect(calls, choose_turns)
+        if self._base is not None:
+            self._measure_floors(self._base, inputs)
         outcomes: list[list[Outcome]] = [[] for _ in calls]
         for group, of_group in zip(self._groups, inputs, strict=True):
             turns = len(of_group) // len(calls)
             for place, outcome in enumerate(group.judge(of_group)):
                 outcomes[place // turns].append(outcome)
         return [stability.worst(of_call) for of_call in outcomes]
+
+    def _measure_floors(self, base: Arguments, inputs: Sequence[Sequence[RegionInputs]]) -> None:
+        """Measure what counts nothing in turns that come for the first time: the rounding of an ordinary gradient."""
+        pairs = zip(self._groups, inputs, strict=True)
+        missing = {id(group.group): group.find_missing(of_group) for group, of_group in pairs}
+        if any(missing.values()):
+            ordinary = self._open_regions.collect([base], lambda group, _: missing[id(group)])
+            for group, of_group in zip(self._groups, ordinary, strict=True):
+                group.measure_floors(of_group)
 
 
 @dataclass(frozen=True)
@@ -87,15 +100,32 @@ class _GroupCalls:
       cut_values: tells which of their inputs were rounded.
       dtype: the narrowest type that is computed in.
       rounding: how values are rounded.
-      ordinary: what the regions take in an ordinary call, by turn, if they compute gradients; else empty.
+      floors: of gradients, by turn, how values are rounded, with errors that count nothing; None of other passes.
     """
 
     group: RegionGroup
     cut_values: CutValues
     dtype: str
     rounding: Rounding
-    ordinary: Sequence[RegionInputs]
-    _floors: dict[int, Rounding] = field(default_factory=dict)
+    floors: dict[int, Rounding] | None
+
+    def find_missing(self, inputs: Sequence[RegionInputs]) -> list[int]:
+        """The turns whose floors are not measured yet.
+
+        Args:
+          inputs: what the regions take in each turn that comes.
+        """
+        return sorted({one.turn for one in inputs} - (self.floors or {}).keys())
+
+    def measure_floors(self, ordinary: Sequence[RegionInputs]) -> None:
+        """Measure the floors of turns: an error within the rounding of an ordinary gradient counts nothing.
+
+        Args:
+          ordinary: what the regions take in them in an ordinary call.
+        """
+        assert self.floors is not None
+        for one in ordinary:
+            self.floors[one.turn] = self._measure_floor(one)
 
     def judge(self, inputs: Sequence[RegionInputs]) -> list[Outcome]:
         """The outcome of the worst region in each turn.
@@ -117,20 +147,12 @@ class _GroupCalls:
     def _judge_turn(self, inputs: Sequence[RegionInputs], results: Sequence[CallResults]) -> list[Outcome]:
         judgements = judge_calls(
             results,
-            self._measure_rounding(inputs[0].turn),
+            self.rounding if self.floors is None else self.floors[inputs[0].turn],
             lambda positions, seed: self._sample([inputs[position] for position in positions], seed),
         )
         return [outcome for _, outcome in judgements]
 
-    def _measure_rounding(self, turn: int) -> Rounding:
-        """How values of a turn are rounded: of gradients, with what the rounding of an ordinary one is."""
-        if not self.ordinary:
-            return self.rounding
-        if turn not in self._floors:
-            self._floors[turn] = self._measure_floors(self.ordinary[turn])
-        return self._floors[turn]
-
-    def _measure_floors(self, ordinary: RegionInputs) -> Rounding:
+    def _measure_floor(self, ordinary: RegionInputs) -> Rounding:
         exact = self.group.compiled_exactly(ordinary.in_float64(0))
         gradients = {f"{position}" for position, region in enumerate(self.group.turns[ordinary.turn]) if region.results}
         by_leaf = _by_leaf(self.group.programs, exact, None, exact)[2]

@@ -77,6 +77,9 @@ class SplitPrograms:
           PromotionError: an open region has no float64 self.
         """
         self._refuting += refuting
+        if self._regions is None:
+            # What held before was not run in these calls.
+            self._holding = set()
         # Earlier calls have refuted none of the present regions.
         calls: Sequence[Arguments] = refuting
         holding: Collection[RegionKey] = ()

@@ -136,10 +136,7 @@ class _Sweep:
             countdown.show(start)
             probes = probes_to_judge[start : start + at_once]
             calls = [self._draw(probe) for probe in probes]
-            number = len(self.outcomes)
-            outcomes = (
-                judges.judge_swept([*map(self._arguments, calls)], number) if judges else [Outcome(HOLDS)] * len(calls)
-            )
+            outcomes = self._judge_regions(judges, calls)
             broken = [probe for probe, outcome in zip(probes, outcomes, strict=True) if outcome.status not in FINE]
             if broken or not self._whole.agree(calls, judges.vanishing if judges else 0.0):
                 return (broken or probes)[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from compare.hlo.graph import Graph
 from compare.regions.parts import CutPoint, Region, Regions
 from compare.regions.pieces import identify, make_programs
 
@@ -20,7 +21,7 @@ class RegionKind:
     regions: tuple[Region, ...]
 
     def take_turn(self, turn: int, turns: int) -> Region:
-        """The region whose values are used in a turn: in as many turns as there are regions, each is used.
+        """The region whose values are used in a turn: in as many turns as there are regions, or more, each is used.
 
         Args:
           turn: its number, from 0.
@@ -41,9 +42,14 @@ def group_identical(members: Sequence[Region], regions: Regions) -> list[RegionK
     kinds: dict[object, list[Region]] = {}
     for position, region in enumerate(members):
         programs = make_programs(region, regions)
-        kind = position if any(programs.alone) else identify(programs)
+        kind = position if any(programs.alone) else (identify(programs), *programs.graphs.map(_list_hints))
         kinds.setdefault(kind, []).append(replace(region, inputs=programs.inputs))
     return [RegionKind(tuple(identical)) for identical in kinds.values()]
+
+
+def _list_hints(graph: Graph) -> tuple[str, ...]:
+    """What XLA is told of operations beside what they compute, such as the precision of a product."""
+    return tuple(sorted(repr(node.hints) for node in graph if node.hints))
 
 
 def separate(kinds: Sequence[RegionKind], regions: Regions) -> tuple[Regions, list[Region]]:

@@ -93,19 +93,19 @@ def _judge(region: Region, regions: Regions, level: str, known: KnownProofs) -> 
     if max(len(piece.nodes) for piece in region.pieces) > _MOST_NODES:
         return RegionProof(region, OPEN, f"{region.cut_point} {region.results}".encode())
     pieces = make_programs(region, regions)
-    if any(pieces.alone):
-        # What one program alone takes is no value of another region.
-        return _prove(region, pieces, level)
+    reason = _reason(pieces)
+    if reason or any(pieces.alone):
+        # What one program alone takes is no value of another region, and a side effect is no part of a digest.
+        return _prove(region, pieces, level, reason)
     digest = identify(pieces)
     if digest not in known:
-        known[digest] = _prove(region, pieces, level)
+        known[digest] = _prove(region, pieces, level, reason)
     return replace(known[digest], region=region)
 
 
-def _prove(region: Region, pieces: RegionPrograms, level: str) -> RegionProof:
+def _prove(region: Region, pieces: RegionPrograms, level: str, reason: str) -> RegionProof:
     plain = _results(pieces, STRUCTURAL)
     digest = b"|".join(b"".join(sorted(side)) for side in plain)
-    reason = _reason(pieces)
     return RegionProof(region, OPEN if reason else _level(pieces, plain, level), digest, reason)
 
 

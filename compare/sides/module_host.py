@@ -52,7 +52,7 @@ class Modules(Host):
         """
         os.chdir(module.folder)
         optimizers = importlib.import_module(_OPTIMIZERS)
-        start = optimizers.parameters(self._reader.module_of_shapes(module.reference), module.inputs)
+        start = optimizers.parameters(self._reader.module(module.reference), module.inputs)
         return optimizers.take_steps(optimizers.transformation(module.optimizer), start, arrays, steps, fresh)
 
     def write_checkpoint(self, module: FlaxModule, path: Path, arrays: Arrays) -> None:

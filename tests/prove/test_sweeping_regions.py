@@ -175,7 +175,7 @@ def test_identical_regions_run_as_one(prepared: Prepared) -> None:
     assert split is not None and (split.count_open, split.count_kinds) == (4, 2)
     assert split.opened is not None
     of_three, of_one = split.opened.groups
-    assert (len(of_three.turns), len(of_one.turns)) == (3, 1)
+    assert (len(of_three.all_turns), len(of_one.all_turns)) == (3, 1)
     # Each of the three layers takes its own values.
     assert len({tuple(keys) for keys in of_three.keys}) == 3
 
@@ -193,6 +193,19 @@ def test_a_formula_that_breaks_on_the_values_of_one_layer_alone_does_not_hold(pr
     split = regions_of(prepared, original, port)
     assert split is not None and (split.count_open, split.count_kinds) == (3, 1)
     assert swept(prepared, original, port) is None
+
+
+@pytest.mark.parametrize("far", range(4))
+def test_each_of_four_identical_regions_takes_its_turn_beside_a_kind_of_six(prepared: Prepared, far: int) -> None:
+    def model(increase: Function, scale: Function) -> Function:
+        def column(x: Any, at: int) -> Any:
+            return increase(jnp.abs(jnp.tanh(x[:, at])) + 2.0**-12 if at == far else jnp.tanh(x[:, at]) + 2)
+
+        return lambda x: jnp.stack([*(column(x, at) for at in range(4)), *(scale(x[:, at]) for at in range(4, 10))])
+
+    original, port = model(jnp.expm1, scaled), model(lambda x: jnp.exp(x) - 1, scaled_otherwise)
+    assert swept(prepared, original, port) is None
+    assert swept(prepared, model(jnp.expm1, scaled), model(jnp.expm1, scaled_otherwise)) is not None
 
 
 LAYERS = 7
@@ -228,7 +241,7 @@ def test_a_cut_point_is_refuted_in_one_of_identical_regions(prepared: Prepared) 
     small = call_with(0, 0.5)
     split = split_programs.SplitPrograms(Pair(*subjects(*programs)), [small], ()).find_regions([small])
     assert split is not None and split.opened is not None
-    assert max(len(group.turns) for group in split.opened.groups) == LAYERS
+    assert max(len(group.all_turns) for group in split.opened.groups) == LAYERS
     refuted = [set.union(*split.opened.find_refuted([small, call_with(far, 3.0)])) for far in range(LAYERS)]
     assert [len(pairs) for pairs in refuted] == [1] * LAYERS
     assert len(set.union(*refuted)) == LAYERS
