@@ -199,9 +199,11 @@ def test_a_formula_that_breaks_on_the_values_of_one_layer_alone_does_not_hold(pr
 def test_each_of_four_identical_regions_takes_its_turn_beside_a_kind_of_six(prepared: Prepared, far: int) -> None:
     def model(increase: Function, scale: Function) -> Function:
         def column(x: Any, at: int) -> Any:
-            return increase(jnp.abs(jnp.tanh(x[:, at])) + 2.0**-12 if at == far else jnp.tanh(x[:, at]) + 2)
+            return increase(jnp.abs(x[:, at]) + 2.0**-12 if at == far else jnp.tanh(x[:, at]) + 2)
 
-        return lambda x: jnp.stack([*(column(x, at) for at in range(4)), *(scale(x[:, at]) for at in range(4, 10))])
+        return lambda x: jnp.stack(
+            [*(column(x, at) for at in range(4)), *(scale(jnp.tanh(x[:, at])) for at in range(4, 10))]
+        )
 
     original, port = model(jnp.expm1, scaled), model(lambda x: jnp.exp(x) - 1, scaled_otherwise)
     assert swept(prepared, original, port) is None
