@@ -142,7 +142,7 @@ def _report(results: Mapping[str, Mapping[str, locating.Located]]) -> LocateRepo
 def _page(name: str, verdict: str, passes: Mapping[str, locating.Located], sentence: str) -> Page:
     """Each operation with both lines, both values, the cause and the proof, as the console has them."""
     texts = [
-        (pass_, {title: text.plain for title, text in words.rows(departure, result)})
+        (pass_, {title: fact.whole for title, fact in words.facts(departure, result)})
         for pass_, result in passes.items()
         for departure in result.departures
     ]

@@ -41,6 +41,7 @@ class Cell:
       bar: the width of a bar beside it, as CSS has it: "12.5%".
       sources: lines that it stands for.
       names: what it counts.
+      chips: short texts in it, each with its tone.
     """
 
     text: str
@@ -50,11 +51,17 @@ class Cell:
     bar: str = ""
     sources: Sequence[SourceLine] = ()
     names: Sequence[str] = ()
+    chips: Sequence[Cell] = ()
+
+    @property
+    def whole(self) -> str:
+        """Its text with its note."""
+        return "  ".join(filter(None, (self.text, self.note)))
 
     @property
     def is_empty(self) -> bool:
         """Whether it says nothing; that something is not known says something."""
-        return not (self.text or self.note or self.bar or self.sources or self.names)
+        return not (self.text or self.note or self.bar or self.sources or self.names or self.chips)
 
 
 @dataclass(frozen=True)
@@ -117,6 +124,15 @@ class Table:
 
 
 @dataclass(frozen=True)
+class Facts:
+    """Titles, each with a text beside it."""
+
+    kind: ClassVar = "facts"
+    pairs: Sequence[tuple[str, Cell | str]]
+    title: str = ""
+
+
+@dataclass(frozen=True)
 class Lines:
     """Sentences, one below the other, and what they are."""
 
@@ -169,7 +185,7 @@ class Folded:
     blocks: Sequence[Block]
 
 
-Block = Table | Lines | Charts | Pictures | Folded
+Block = Table | Facts | Lines | Charts | Pictures | Folded
 
 
 @dataclass(frozen=True)
