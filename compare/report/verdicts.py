@@ -164,7 +164,7 @@ def verdict(workload: Workload) -> str:
 def cell(verdict: str | None, withheld: str = "") -> Cell:
     """A verdict in words and by its colour; or that it is withheld, and why."""
     text = "withheld" if withheld else verdict or NOT_JUDGED
-    return Cell(WORDS.get(text, text), _TONES.get(text, "warning"), withheld)
+    return Cell(WORDS.get(text, text), _TONES.get(text, "warning"), withheld, status=text)
 
 
 def is_judged(workload: Workload) -> bool:
