@@ -84,10 +84,11 @@ def section(row: OverviewRow, workload: Workload) -> Section:
     remarks = filter(None, (attributions.in_words(workload), tables.page_faults_in_words(workload)))
     conclusions = [f"{line}." for line in (*remarks, *narrow_arithmetic.in_words(workload))]
     failures = [(failure.side, failure.doing, failure.reason) for failure in verdicts.failures(workload)]
-    made = compilers.of_workload(workload)
+    compiler_notes = compilers.of_workload(workload)
+    differences = Folded("Differences between the frontends and between the compilers", [Beside(compiler_notes)])
     timing = [
         Lines(conclusions, "strong"),
-        *([Folded("Differences between the frontends and between the compilers", [Beside(made)])] if made else []),
+        *([differences] if compiler_notes else []),
         *(_timing(workload) or _absent("Nothing was timed", lacks)),
         *_conditions(workload),
     ]
@@ -142,12 +143,12 @@ def _gate(gate: verdicts.GateRow) -> Part:
     has_failed = bool(gate.failing) or gate.verdict == FAIL
     more = f"{numbers.count_of(len(messages) - 1, 'more message')}"
     is_folded = len(gate.passing) > _UNFOLDED
-    unfolded = (*gate.failing, *gate.unjudged, *(() if is_folded else gate.passing))
+    leaves_shown = (*gate.failing, *gate.unjudged, *(() if is_folded else gate.passing))
     blocks = [
         Lines([explanation] if explanation else [], "note"),
         Lines(messages[:1] if has_failed else [], "fail"),
         *([Folded(more, [Lines(messages[1:], "fail")])] if has_failed and len(messages) > 1 else []),
-        _leaves(unfolded, gate.against),
+        _leaves(leaves_shown, gate.against),
         *([Folded(f"{len(gate.passing)} passing leaves", [_leaves(gate.passing, gate.against)])] if is_folded else []),
     ]
     reason = "" if gate.verdict == FAIL else gate.reason
@@ -213,13 +214,13 @@ def _deviation(deviation: Deviation) -> Sequence[str]:
 
 def _programs(workload: Workload, name: str, lacks: str) -> Iterator[Block]:
     """Both programs as handed to XLA, where they diverge, and every stage before."""
-    aligned, page = program_texts.alignment(workload), program_texts.page(workload, name)
+    alignment, page = program_texts.alignment(workload), program_texts.page(workload, name)
     same = program_texts.same_program(workload)
     yield Lines([
-        *([f"{aligned}."] if aligned else []),
+        *([f"{alignment}."] if alignment else []),
         *(["Both frontends handed XLA the same text (equal sha256)."] if same else []),
     ])  # fmt: skip
-    yield Links([Link("Both programs, value by value", page)] if page and aligned else [])
+    yield Links([Link("Both programs, value by value", page)] if page and alignment else [])
     yield from _frontier(workload)
     if panes := program_texts.programs(workload):
         rows = [

@@ -100,8 +100,8 @@ def summary(name: str, target: Target) -> Iterator[Block]:
     table = [_figures(name, target, list(compiled))] if compiled else []
     differences = Items("Differences", "", [Item("", line) for line in target.differences])
     how = "how both programs are partitioned into them"
-    regrouped = Items("Kernels", how, [Item("", line) for line in target.regrouped])
-    yield Beside([*table, *(group for group in (differences, regrouped) if group.items)])
+    partitions = Items("Kernels", how, [Item("", line) for line in target.regrouped])
+    yield Beside([*table, *(group for group in (differences, partitions) if group.items)])
 
 
 def _figures(name: str, target: Target, sides: Sequence[str]) -> Table:
@@ -133,7 +133,7 @@ def launch_table(side: str, cell: OnTarget, levels: Mapping[int, Levels] | None 
 
 def in_order(cell: OnTarget) -> list[tuple[int, Launch]]:
     """Launches with their places in the runtime's order, from 1; most bytes first."""
-    return sorted(enumerate(cell.launched, 1), key=lambda numbered: -(numbered[1].bytes or 0))
+    return sorted(enumerate(cell.launched, 1), key=lambda launch: -(launch[1].bytes or 0))
 
 
 def _launch(side: str, order: int, launch: Launch) -> tuple[Cell | str, ...]:
