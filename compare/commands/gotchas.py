@@ -67,10 +67,7 @@ def main(options: argparse.Namespace) -> Conclusion | None:
     if options.run:
         with reporter(terminal.console(stderr=True), quiet=options.json) as progress:
             trials = trying.try_all(entries, progress, options.timeout)
-    if options.json:
-        terminal.print_json(record(entries, trials))
-    else:
-        show(entries, trials, terminal.console())
+    terminal.print_answer(record(entries, trials), options.json, lambda console: show(entries, trials, console))
     return conclude(trials) if options.run else None
 
 

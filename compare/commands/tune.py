@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
@@ -126,16 +127,16 @@ def main(options: argparse.Namespace) -> Conclusion | None:
             results[workload.name] = tuner.tune_workload(
                 workload, options.size, options.data, sources, options.timeout, plan, Path(folder), progress
             )
-    record = to_json({"schema": SCHEMA, "workloads": results})
-    if options.json:
-        terminal.print_json(record)
-    else:
-        for name, result in results.items():
-            show(name, result, terminal.console())
-    if options.out is not None:
-        # Last: the result is printed by then, even where the file cannot be written.
-        write_json(options.out, record)
+    _deliver(results, lambda console: [show(name, result, console) for name, result in results.items()], options)
     return conclude(results)
+
+
+def _deliver(workloads: Mapping[str, Any], show: Callable[[Console], object], options: argparse.Namespace) -> None:
+    """Print what was found, then write it: it is printed even where the file cannot be written."""
+    record = to_json({"schema": SCHEMA, "workloads": workloads})
+    terminal.print_answer(record, options.json, show)
+    if options.out is not None:
+        write_json(options.out, record)
 
 
 def conclude(results: Mapping[str, Tuned]) -> Conclusion:
@@ -170,14 +171,8 @@ def _screen(
                 targets, side, pass_, plan.options, plan.keep_numbers, folder, progress
             )
     views = {name: {"targets": target_screening.view(targets)} for name, targets in screenings.items()}
-    record = to_json({"schema": SCHEMA, "workloads": views})
-    if options.json:
-        terminal.print_json(record)
-    else:
-        for name, targets in screenings.items():
-            show_screened(name, targets, terminal.console())
-    if options.out is not None:
-        write_json(options.out, record)
+    by_name = screenings.items()
+    _deliver(views, lambda console: [show_screened(name, targets, console) for name, targets in by_name], options)
     missing = [
         f"{name} on {device}" for name, targets in screenings.items() for device, one in targets.items() if one.reason
     ]
