@@ -63,7 +63,7 @@ def replay_dump(path: Path, seed: int, tolerance: float | None, reporter: Report
       path: what --xla_dump_to named.
       seed: of the inputs.
       tolerance: of floats, relative to the largest value; None is that of the dtype.
-      reporter: told of every module.
+      reporter: receives every module.
 
     Raises:
       UnreadableProgram: the directory is not there, or holds no module.

@@ -59,7 +59,7 @@ class Schedule:
         self._written = {_as_kernel(name): name for name in launch_names if counts[_as_kernel(name)] == 1}
 
     def instructions(self, kernels: Sequence[str]) -> list[str]:
-        """The instruction of each kernel, or its own name where none can be told.
+        """The instruction of each kernel, or its own name where the instruction is not known.
 
         Args:
           kernels: names of all that ran of the module, in the order in which they started.

@@ -128,7 +128,7 @@ class Schedule:
                 return
 
     def cut_off(self, reason: str) -> None:
-        """No task that has not come out will: nobody is left to ask."""
+        """Give up all tasks that have no result, for this reason."""
         for task in sorted({*self._waiting, *self._running}):
             self._scheduled[task] = Scheduled("", self._where(task), reason)
         self._waiting.clear()

@@ -69,7 +69,7 @@ def _remarks(limit: Limit) -> Iterator[str]:
 
 
 def verdict(limit: Limit) -> str:
-    """Whether what was seen is what the document states, and where it is not."""
+    """Whether the outcome is what the document states, and in which ways it is not."""
     if limit.agrees is None:
         return _unknown_text(limit) if limit.ways else "not run"
     if limit.agrees:

@@ -256,7 +256,7 @@ def main_pass(workload: Workload) -> str:
 
 
 def other_pass(workload: Workload) -> str:
-    """The same where it is not what is taken unless somebody chooses; else empty."""
+    """The same where it is not the default; else empty."""
     return main_pass(workload) if workload.main_pass and workload.main_pass != default_pass(workload.passes) else ""
 
 

@@ -1,4 +1,4 @@
-"""Functions that a value may be of another: what is told of by name is computed here once more, by NumPy."""
+"""Functions that one value may be of another: each is computed here once more, by NumPy."""
 
 from __future__ import annotations
 
