@@ -32,7 +32,7 @@ from compare.record.replay_part import ReplayedDump, ReplayedModule
 from workloads._foreign import MEBIBYTE
 
 MOST_INPUT_BYTES = 2048 * MEBIBYTE
-"""Of one module's arguments: they are here and in the worker at once."""
+"""Bytes of one module's arguments: they are in this process and in the worker at once."""
 
 
 class _Fails(Exception):

@@ -116,7 +116,7 @@ class Case:
         return None if ratio is None or ratio.withheld or numbers.finite(ratio.ratio) is None else ratio
 
     def verdict(self, left: Mode, right: Mode) -> str:
-        """Of that ratio; empty where there is none."""
+        """The figures of that ratio; empty where there is none."""
         ratio = self.ratio(left, right)
         return ratio.verdict if ratio else ""
 

@@ -19,7 +19,7 @@ _NO_KERNEL = frozenset({"parameter", "constant", "get-tuple-element", "tuple", "
 
 
 class _Place(NamedTuple):
-    """Of an instruction: its computation, and its place in that one's schedule."""
+    """The computation of an instruction, and its place in the schedule of that computation."""
 
     computation: int
     position: int
@@ -29,7 +29,7 @@ class Schedule:
     """The instructions of an optimized module that kernels compute, in the order in which XLA launches them.
 
     Args:
-      module: a serialized HloModuleProto or HloProto; without a schedule in it only kernels that XLA wrote are told.
+      module: a serialized HloModuleProto or HloProto; without a schedule in it only kernels that XLA wrote are known.
 
     Raises:
       UnreadableProgram: the bytes are no HLO.

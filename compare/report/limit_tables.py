@@ -37,7 +37,7 @@ def print_list(limits: Sequence[Limit], console: Console) -> None:
 
 
 def _statement(limit: Limit) -> str:
-    """Of a pair its first sentence: what is run is alike for all of them."""
+    """The first sentence of a pair, since all pairs run the same; the summary of another limit."""
     return limit.statement.partition(". ")[0] if limit.kind == PAIR else limit.summary
 
 

@@ -24,7 +24,7 @@ _GRADIENT = {"registered": "yes", "none": "none", "missing": "no"}
 
 _MISSING = (Column("operation"), Column("nodes", "number"), *columns("why", "where"))
 _MOST_NAMES = 8
-"""Of rows that merely have an operation in them."""
+"""The most names of layers or operations that contain an operation."""
 
 
 def count_table(table: RawTable) -> Table:

@@ -34,7 +34,7 @@ class OverviewRow:
     size: str
     dtype: str
     verdict: str
-    """Of parity, or that a result is missing: see `verdicts.outcome`."""
+    """The verdict on parity, or that a result is missing: see `verdicts.outcome`."""
     gates: Mapping[str, str]
     instructions: tuple[str, str]
     kernels: tuple[str, str, str]
@@ -44,7 +44,7 @@ class OverviewRow:
     tuned: RatioRow | None = None
     """The same of jax/tuned, where the port declares compiler options; beside the other, never in its place."""
     programs: RatioRow | None = None
-    """Of the two programs under one compiler, where TensorFlow was not timed."""
+    """The ratio of the two programs under one compiler, where TensorFlow was not timed."""
 
 
 @dataclass(frozen=True)

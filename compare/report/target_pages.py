@@ -25,7 +25,7 @@ _OPENING = (
     "Most bytes first. A row opens to its kernel at every level of lowering; the figures beside their names are lines."
 )
 _LONGEST_STEM = 100
-"""Of a pair and of a device: no file system takes more than 255 bytes."""
+"""Characters of a pair's and of a device's name: no file system takes more than 255 bytes."""
 
 
 class Level(Part, frozen=True):

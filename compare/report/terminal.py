@@ -144,7 +144,7 @@ def say(*lines: object) -> None:
 
 
 def complain(line: str) -> None:
-    """One line of jaxport's on standard error; where nobody takes it, the exit code says what it says."""
+    """Print one line of jaxport on standard error; where that is closed, the exit code has to do."""
     with contextlib.suppress(OSError):
         print(f"jaxport: {one_line(line)}", file=sys.stderr, flush=True)
 

@@ -18,7 +18,7 @@ _COLUMNS = (*columns("layer", "class", "in Flax", "at"), Column("weights", "numb
 
 
 def print_carriage(receipt: Receipt, console: Console) -> None:
-    """Print each layer with what became of it, and what nobody checked."""
+    """Print each layer with its counterpart, and the attributes that were not checked."""
     counts = Counter(leaf.layer for leaf in receipt.leaves)
     rows = [_layer(layer, counts[layer.path]) for layer in receipt.layers]
     print_rows(Table(_COLUMNS, rows, most_on_console=len(rows)), console)

@@ -30,7 +30,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 class Ending(Exception):
-    """The program was told to end: nothing is started any more."""
+    """The program ends: nothing is started any more."""
 
 
 class _Started:
@@ -160,7 +160,7 @@ def _remove(folder: Path) -> None:
 
 
 def end_with_parent(requests: int) -> threading.Thread:
-    """End this process, whatever it computes, once nobody holds the other end of a pipe any more.
+    """End this process, whatever it computes, once the other end of a pipe is closed everywhere.
 
     Returns:
       The thread that does so: who comes to the end of the pipe waits for it, or nothing would be cleaned up.
