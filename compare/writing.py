@@ -70,7 +70,7 @@ def _replace(path: Path, data: str | bytes) -> None:
 
 
 def _partial(folder: Path) -> tuple[IO[bytes], str]:
-    """A new file, held locked: whoever finds one that is not knows that its program was killed."""
+    """A new file, locked as long as its program lives: a file without a lock is left by a program that was killed."""
     while True:
         # Not named after the file: whose name may be as long as names can be.
         handle, name = tempfile.mkstemp(dir=folder, prefix=PARTIAL)

@@ -117,7 +117,7 @@ def pairs(row: Row) -> list[Pair]:
 def _arrays(row: Row, case: str) -> dict[str, np.ndarray]:
     seed = zlib.crc32(row.name.encode())
     parsed = dict(parse_input(f"{name}={text}") for name, text in row.inputs.items())
-    return {name: CASES[case](spec.at({}), name, seed) for name, spec in parsed.items()}
+    return {name: CASES[case](spec.resolve({}), name, seed) for name, spec in parsed.items()}
 
 
 def _weights(layer: keras.Layer, case: str) -> dict[str, np.ndarray]:

@@ -10,7 +10,7 @@ import jax
 import optax
 from flax import nnx, traverse_util
 
-from jaxport._model import Parts
+from jaxport._model import Model, Parts
 from jaxport.loss_scaling import gradients_of
 
 Place = tuple[str | int, ...]
@@ -61,6 +61,27 @@ def training_parts(loss: Callable[..., jax.Array], optimizer: optax.GradientTran
         return optax.apply_updates(parameters, updates), state
 
     return Parts(gradients, update)
+
+
+def trainable_model(
+    forward: Callable[..., Any],
+    loss: Callable[..., jax.Array],
+    optimizer: optax.GradientTransformation,
+    weights: WeightMap,
+    **more: Any,
+) -> Model:
+    """A twin that is trained, its step in two parts.
+
+    Args:
+      forward: (parameters, *inputs) -> outputs.
+      loss: (parameters, *inputs) -> f32[].
+      optimizer: of all parameters.
+      weights: where they are.
+      more: further fields of `Model`.
+    """
+    parts = training_parts(loss, optimizer)
+    ways = (weights.from_weights, weights.to_weights)
+    return Model(forward, *ways, loss=loss, init=optimizer.init, step=parts.step, parts=parts, **more)
 
 
 def training_step(

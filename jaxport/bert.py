@@ -10,7 +10,7 @@ from flax import nnx
 from jaxport import Model, optimizers
 from jaxport._dense import Dense
 from jaxport._dropout import dropout
-from jaxport._nnx import Parameters, WeightMap, structure, training_parts
+from jaxport._nnx import Parameters, WeightMap, structure, trainable_model
 from jaxport._transformer import EncoderBlock, Paths, dense_paths, encoder_block_paths, gelu, layer_norm, norm_paths
 from jaxport.loss_scaling import scaled_for
 from jaxport.schedules import warm_up
@@ -112,16 +112,7 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
         pairs = optax.softmax_cross_entropy_with_integer_labels(logits["follows"], follows)
         return jnp.sum(weights * word_losses) / (jnp.sum(weights) + 1e-5) + pairs.mean()
 
-    parts = training_parts(loss, optimizer)
-    return Model(
-        forward,
-        weight_map.from_weights,
-        weight_map.to_weights,
-        loss=loss,
-        init=optimizer.init,
-        step=parts.step,
-        parts=parts,
-    )
+    return trainable_model(forward, loss, optimizer, weight_map)
 
 
 def _optimizer(dimensions: Dimensions, dtype: str) -> optax.GradientTransformation:

@@ -7,7 +7,7 @@ from flax import nnx
 
 from jaxport import Model, optimizers
 from jaxport._lstm import LSTMWeights, last_hidden
-from jaxport._nnx import Parameters, WeightMap, structure, training_parts
+from jaxport._nnx import Parameters, WeightMap, structure, trainable_model
 from workloads import lstm
 from workloads._spec import Dimensions
 
@@ -38,16 +38,7 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
         logits = nnx.merge(graph, parameters)(sequences, lengths)
         return optax.softmax_cross_entropy_with_integer_labels(logits, labels).mean()
 
-    parts = training_parts(loss, optimizer)
-    return Model(
-        forward,
-        _WEIGHTS.from_weights,
-        _WEIGHTS.to_weights,
-        loss=loss,
-        init=optimizer.init,
-        step=parts.step,
-        parts=parts,
-    )
+    return trainable_model(forward, loss, optimizer, _WEIGHTS)
 
 
 _WEIGHTS = WeightMap(

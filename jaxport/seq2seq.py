@@ -9,7 +9,7 @@ from flax import nnx
 
 from jaxport import Model, optimizers
 from jaxport._dense import Dense
-from jaxport._nnx import Parameters, WeightMap, structure, training_parts
+from jaxport._nnx import Parameters, WeightMap, structure, trainable_model
 from jaxport.recurrent import Product, gru_step, scan
 from workloads import _parallel_text, seq2seq
 from workloads._spec import Dimensions
@@ -136,16 +136,7 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
         logits = forward(parameters, source, target)
         return (optax.softmax_cross_entropy_with_integer_labels(logits, targets) * words).sum() / words.sum()
 
-    parts = training_parts(loss, optimizer)
-    return Model(
-        forward,
-        _WEIGHTS.from_weights,
-        _WEIGHTS.to_weights,
-        loss=loss,
-        init=optimizer.init,
-        step=parts.step,
-        parts=parts,
-    )
+    return trainable_model(forward, loss, optimizer, _WEIGHTS)
 
 
 _WEIGHTS = WeightMap(

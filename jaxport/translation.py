@@ -8,7 +8,7 @@ from flax import nnx
 
 from jaxport import Model, optimizers
 from jaxport._dropout import dropout
-from jaxport._nnx import Parameters, WeightMap, structure, training_parts
+from jaxport._nnx import Parameters, WeightMap, structure, trainable_model
 from jaxport._transformer import (
     DecoderBlock,
     EncoderBlock,
@@ -137,10 +137,7 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
         logits = nnx.merge(graph, parameters)(source, target[:, :-1], *draws)
         return (smoothed_cross_entropy(logits, targets, translation.SMOOTHING) * words).sum() / words.sum()
 
-    parts = training_parts(loss, optimizer)
-    return Model(
-        forward, weights.from_weights, weights.to_weights, loss=loss, init=optimizer.init, step=parts.step, parts=parts
-    )
+    return trainable_model(forward, loss, optimizer, weights)
 
 
 def weight_map(dimensions: Dimensions) -> WeightMap:

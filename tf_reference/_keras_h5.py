@@ -19,14 +19,14 @@ SUFFIXES = (".h5", ".hdf5")
 _CONFIG, _TRAINING, _VERSION = "model_config", "training_config", "keras_version"
 
 _BROKEN = (OSError, RuntimeError, ValueError, KeyError, TypeError, UnicodeDecodeError, MemoryError)
-"""What h5py raises of a file that is damaged."""
+"""The exceptions that h5py raises for a damaged file."""
 
 _MARGIN = 16 * MEBIBYTE
-"""That is read of a file beside the text: its tables, and a text whole with the others of its heap."""
+"""Bytes that are read beside the text: the tables of the file, and the heap in which HDF5 stores the text."""
 
 
 class _Limited(io.RawIOBase):
-    """A file of which no more than so many bytes are read: HDF5 reads a text whole before it says how long it is."""
+    """A file of which at most so many bytes are read: HDF5 reads the whole text before it says how long that is."""
 
     def __init__(self, file: BinaryIO, most: int) -> None:
         self._file, self._most, self._left = file, most, most

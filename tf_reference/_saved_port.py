@@ -1,4 +1,4 @@
-"""A part of a saved graph as what a port is written of, and as the judges take it."""
+"""A part of a saved graph, as `jaxport init` writes a port of it and as the judges run it."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def _check_carried(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
 
 
 class _Scopes:
-    """What scopes say of where a node stands.
+    """The scope of each node.
 
     Args:
       variables: names of those that the graph reads: the scopes of these are layers.

@@ -94,7 +94,7 @@ class ArraySpec(Generic[Size]):
         """The dimensions that vary."""
         return tuple(size for size in self.shape if isinstance(size, str))
 
-    def at(self, dimensions: Dimensions) -> ArraySpec:
+    def resolve(self, dimensions: Dimensions) -> ArraySpec:
         """The array where every dimension has a size.
 
         Raises:
@@ -307,9 +307,9 @@ class Workload:
     def input_specs(self, dimensions: Dimensions) -> dict[str, ArraySpec]:
         """The inputs of one call, in the order in which both twins take them."""
         specs = self.inputs(dimensions) if callable(self.inputs) else self.inputs
-        return {name: spec.at(dimensions) for name, spec in specs.items()}
+        return {name: spec.resolve(dimensions) for name, spec in specs.items()}
 
     def weight_specs(self, dimensions: Dimensions) -> dict[str, ArraySpec | np.ndarray]:
         """The canonical flat weights: specs to draw from, or the arrays themselves."""
         specs = self.weights(dimensions) if callable(self.weights) else self.weights
-        return {path: spec.at(dimensions) if isinstance(spec, ArraySpec) else spec for path, spec in specs.items()}
+        return {path: spec.resolve(dimensions) if isinstance(spec, ArraySpec) else spec for path, spec in specs.items()}

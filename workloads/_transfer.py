@@ -74,7 +74,7 @@ class SourceLayer:
     defaults: tuple[str, ...] = ()
 
     @property
-    def named(self) -> str:
+    def subject(self) -> str:
         """How messages name it."""
         return f"{self.path or 'the model'} ({self.class_name})"
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from rich.console import Console
-from rich.padding import Padding
-from rich.table import Table
-from rich.text import Text
 
 from compare.hlo.locate import Departure, OperationPlace
 from compare.prove import locating
 from compare.record.vocabulary import FAIL, NOT_JUDGED, PASS
+from compare.report.page_console import print_facts, print_lines
+from compare.report.pages import Cell, Facts
 from compare.report.showable import relative_place
 from workloads._framework import has_no_gradient
 
@@ -45,11 +44,12 @@ def show(results_by_workload: Mapping[str, Mapping[str, locating.Located]], cons
     """Print one line a pass, with its departures below it."""
     for name, passes in results_by_workload.items():
         for pass_, result in passes.items():
-            console.print(Text.assemble((f"{name}, {pass_}: ", "bold"), _headline(result)), soft_wrap=True)
+            print_lines([f"{name}, {pass_}: {_headline(result)}"], console, "strong")
             for departure in result.departures:
-                console.print(Padding(_departure(departure, result), (0, 0, 1, 2), expand=False))
+                print_facts(Facts(list(facts(departure, result))), console, "  ")
+                console.print()
             for line in _afterwards(result):
-                console.print(Padding(Text(line, style="dim"), (0, 0, 1, 2), expand=False))
+                print_lines([f"  {line}", ""], console, "note")
 
 
 def _headline(result: locating.Located) -> str:
@@ -69,16 +69,7 @@ def _list_names(names: tuple[str, ...], most: int = 3) -> str:
     return ", ".join([*names[:most], *more])
 
 
-def _departure(departure: Departure, result: locating.Located) -> Table:
-    table = Table.grid(padding=(0, 2))
-    table.add_column(style="cyan", no_wrap=True)
-    table.add_column(overflow="fold")
-    for title, text in rows(departure, result):
-        table.add_row(title, text)
-    return table
-
-
-def rows(departure: Departure, result: locating.Located) -> Iterator[tuple[str, Text]]:
+def facts(departure: Departure, result: locating.Located) -> Iterator[tuple[str, Cell]]:
     """What is known of an operation to blame, a title and a text each.
 
     Args:
@@ -87,26 +78,26 @@ def rows(departure: Departure, result: locating.Located) -> Iterator[tuple[str, 
     """
     title = f"{departure.kind} {departure.op}" + (f", {departure.times} times" if departure.times > 1 else "")
     inside = f", in the {', in the '.join(reversed(departure.inside))}" if departure.inside else ""
-    yield "operation", Text(title + inside, style="bold red")
+    yield "operation", Cell(title + inside, "fail")
     for place in (departure.right, departure.left):
         if place is not None:
             yield place.side, _place(place, result.texts)
-    yield "what", Text(departure.difference)
+    yield "what", Cell(departure.difference)
     sample = departure.value
     if sample is not None:
         index = f"[{', '.join(map(str, sample.index))}]" if sample.index else "the value"
         error = f"; off by {sample.error:.3g} of the largest" if sample.error < float("inf") else ""
-        yield "values", Text(f"{index}: tf {sample.left:.7g}, jax {sample.right:.7g}{error}")
-    yield "cause", Text.assemble((departure.cause, "bold"), f": {departure.remedy}")
+        yield "values", Cell(f"{index}: tf {sample.left:.7g}, jax {sample.right:.7g}{error}")
+    yield "cause", Cell(f"{departure.cause}: {departure.remedy}")
     if departure.gotchas:
-        yield "see", Text(f"jaxport lookup gotchas {departure.gotchas}")
-    yield "proof", Text(locating.describe_proof(departure, len(result.departures)))
+        yield "see", Cell(f"jaxport lookup gotchas {departure.gotchas}")
+    yield "proof", Cell(locating.describe_proof(departure, len(result.departures)))
 
 
-def _place(place: OperationPlace, texts: Mapping[str, str]) -> Text:
+def _place(place: OperationPlace, texts: Mapping[str, str]) -> Cell:
     where = relative_place(place.source) if place.source else f"{place.name}, no source line"
-    inside = f"  in {place.scope}" if place.scope else ""
-    return Text.assemble((where, "bold"), f"  {texts.get(place.source, '')}".rstrip(), (inside, "dim"))
+    inside = f"in {place.scope}" if place.scope else ""
+    return Cell(where, "strong", "  ".join(filter(None, (texts.get(place.source, ""), inside))))
 
 
 def _afterwards(result: locating.Located) -> Iterator[str]:

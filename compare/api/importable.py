@@ -1,4 +1,4 @@
-"""Functions of this process that a worker can import as well: those that a module has under their own names."""
+"""Functions that a worker can import too, since a module has them under their own names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OF_THIS_PROGRAM = ("__main__", "__mp_main__")
 
 
 def importable(tf_fn: Any, jax_fn: Any | None, inputs: Mapping[str, Any] | None) -> tuple[Any, Any]:
-    """Both functions by names under which a worker finds them; what is named already, or missing, stays.
+    """The names under which a worker finds both functions; a name, or None, stays as it is.
 
     Args:
       tf_fn: the original, or its name.
@@ -68,7 +68,7 @@ def _kind(function: Any) -> str:
 
 
 def _check_unchanged(argument: str, function: Any, file: Path) -> None:
-    """Raise RequestError where a file has another text by now: a worker would judge another function."""
+    """Raise RequestError where a file has changed since it was imported: a worker would judge another function."""
     code = getattr(inspect.unwrap(function), "__code__", None)
     if code is not None and code not in _codes_in(file):
         raise RequestError(

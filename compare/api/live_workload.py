@@ -86,7 +86,7 @@ def in_callers_process(
     """What a job returns whose sides are this process, called in this thread; and both sides.
 
     Args:
-      job: asks the pool that it is given, in another thread, and tells of its steps.
+      job: sends requests to the pool, in another thread, and reports its steps.
       options: how long a program that is made of the functions may take, and whether steps are shown.
 
     Raises:

@@ -33,7 +33,7 @@ class FirstDeparture:
     Attributes:
       in_pass: "forward", "gradients" or "step".
       operation: its opcode.
-      tf_line: "FILE:LINE" in the original; "" where nothing tells it.
+      tf_line: "FILE:LINE" in the original; "" where it is not known.
       jax_line: "FILE:LINE" in the port; "" likewise.
       index: of the first element that differs.
       tf_value: of that element; None where the values cannot be compared.
@@ -65,7 +65,7 @@ class LocateReport(Display):
       verdict: "pass" where no pass departs, "fail" where one does, "not_judged" where one could not be searched.
       departures: the operations to blame, pass by pass.
       passes: by pass, "agrees", "departs", "none" where there is no such pass, or "failed".
-      record: the same and all that it rests on, as `jaxport locate --json` has it.
+      record: the same with its evidence, as `jaxport locate --json` has it.
     """
 
     verdict: str
@@ -86,7 +86,7 @@ def locate_objects(
       jax_fn: its port.
       inputs: by name, in the order of the arguments.
       passes: that are searched; empty for all.
-      options: whatever else the caller said.
+      options: further arguments of the caller.
 
     Raises:
       RequestError, SideError: it cannot be searched.
@@ -142,7 +142,7 @@ def _report(results: Mapping[str, Mapping[str, locating.Located]]) -> LocateRepo
 def _page(name: str, verdict: str, passes: Mapping[str, locating.Located], sentence: str) -> Page:
     """Each operation with both lines, both values, the cause and the proof, as the console has them."""
     texts = [
-        (pass_, {title: text.plain for title, text in words.rows(departure, result)})
+        (pass_, {title: fact.whole for title, fact in words.facts(departure, result)})
         for pass_, result in passes.items()
         for departure in result.departures
     ]

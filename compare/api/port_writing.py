@@ -174,7 +174,7 @@ def write(model: NamedModel, folder: Path, sizes: Sizes, jax_python: str | None)
 def find_unwritten(port: Port | FunctionPort) -> tuple[Sequence[str], Sequence[str]]:
     """The places that are left to write, and the files that they are in."""
     if isinstance(port, FunctionPort):
-        places = [place.told for place in port.written.unwritten]
+        places = [place.description for place in port.written.unwritten]
         return places, [MODULE] if places else []
     places = [*port.unwritten, *port.findings]
     return places, list(port.unwritten_files) if places else []

@@ -1,4 +1,4 @@
-"""The machine's limits by NumPy: what it reaches without any XLA."""
+"""The machine's limits, measured by NumPy, without XLA."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BLOCK = 1 << 14
 """Elements that stay in the nearest cache between the two halves of a triad: NumPy has no fused one."""
 
 ROUND_BYTES = 1 << 28
-"""A round moves about so much: long against the start of its threads, short against a tenth of a second."""
+"""Bytes that a round moves: it takes much longer than its threads take to start, and much less than 0.1 s."""
 
 ROUNDS = 3
 CALLS = 3
@@ -35,7 +35,7 @@ _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
 def last_level_cache_bytes(caches: Path = CACHES) -> int | None:
-    """Bytes of the last cache before memory; None where the platform does not tell."""
+    """Bytes of the last cache before memory; None where the platform does not give it."""
     sizes = [_bytes(file.read_text().strip()) for file in caches.glob("index*/size")]
     return max(sizes, default=None)
 

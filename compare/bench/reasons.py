@@ -30,10 +30,10 @@ def null_missed(arm: str, ratio: float, interval: Interval, other: str = SECOND_
 
 
 def null_missing(arm: str, other: str = SECOND_PROCESS) -> str:
-    """Identical code was to be held against itself, and was not."""
+    """Identical code was not timed against itself."""
     return f"{arm} was not timed against {other}: no A/A control, ratios withheld"
 
 
 def never_together(arm: str, other: str) -> str:
-    """Each was timed, but in no pair were both."""
+    """Each was timed, but no pair has both."""
     return f"{arm} and {other} did not both run in any pair of processes"

@@ -41,7 +41,7 @@ Samples = Mapping[Arm, Rounds]
 """Seconds by arm, pair and round: arms run in the same pairs, and are empty in one where they failed."""
 
 SLOWDOWNS = {1: 0.05, 2: 0.10}
-"""By copy of a side's process, what is planted there: one in each, so that both stay alike."""
+"""By copy of a side's process, the slowdown that is planted there: each has one, so that the copies stay alike."""
 
 PEER_MARGIN = 0.10
 """How much slower the same mode came out in a process that ran nothing else: 7 to 10 %."""
@@ -59,7 +59,7 @@ WITHIN = (
     Pair(TF_KERAS_STEPS, TF_KERAS),
     *(Pair(mode, TF_HANDWRITTEN) for mode in (TF_GRAPH, TF_JIT)),
 )
-"""Ratios inside one side: what compiling gained there, and what the port's compiler options did."""
+"""Ratios inside one side: what compiling gains there, and what the port's compiler options do."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def summarise(
 
     Args:
       samples: what `samples_of` gives.
-      phases: by arm of a mode, all that is known of it but the median.
+      phases: by arm of a mode, its times other than the median.
       nulls: by arm of a mode, the arm that ran identical code in a second process. Where one does not come
         out equal to the other, or is missing, no ratio is given.
       slowdowns: arms with a slowdown of known size; each is compared with its mode.

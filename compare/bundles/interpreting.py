@@ -87,7 +87,7 @@ def main() -> int:
     """Interpret what lies in a folder; the exit code says whether results lie beside it."""
     folder = Path(sys.argv[1])
     processes.end_with_parent(0)
-    # What a program prints nobody reads.
+    # The output of a program is discarded.
     os.dup2(2, 1)
     try:
         results = standalone.interpret((folder / _PROGRAM).read_bytes(), _load(folder / _ARGUMENTS))

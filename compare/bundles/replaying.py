@@ -90,7 +90,7 @@ def replay(modules: Sequence[Module], request: Request, scratch: Path, reporter:
       modules: what to run.
       request: which compilers run it, on which inputs.
       scratch: a folder for what is needed meanwhile.
-      reporter: told of every step.
+      reporter: receives every step.
 
     Raises:
       RequestError: the inputs do not fit, an option does not exist, or there is nothing to compare with.
@@ -163,7 +163,7 @@ def _judge(
     tolerance: float | None,
 ) -> Replayed:
     values = {**recordings, **computed_results}
-    # What was recorded, else the one opinion that shares no code with XLA, else whoever came first.
+    # The recorded results, else those of the evaluator that shares no code with XLA, else the first.
     reference = next(iter([*recordings, *({INTERPRETER} & values.keys()), *values]), "")
     others = {label: arrays for label, arrays in values.items() if label != reference}
     if not others and not refusals.keys() - {INTERPRETER}:

@@ -32,7 +32,7 @@ from compare.record.replay_part import ReplayedDump, ReplayedModule
 from workloads._foreign import MEBIBYTE
 
 MOST_INPUT_BYTES = 2048 * MEBIBYTE
-"""Of one module's arguments: they are here and in the worker at once."""
+"""Bytes of one module's arguments: they are in this process and in the worker at once."""
 
 
 class _Fails(Exception):
@@ -63,7 +63,7 @@ def replay_dump(path: Path, seed: int, tolerance: float | None, reporter: Report
       path: what --xla_dump_to named.
       seed: of the inputs.
       tolerance: of floats, relative to the largest value; None is that of the dtype.
-      reporter: told of every module.
+      reporter: receives every module.
 
     Raises:
       UnreadableProgram: the directory is not there, or holds no module.

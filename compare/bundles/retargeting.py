@@ -23,7 +23,7 @@ def compile_module(targets: Targets, module: Module, folder: Path, reporter: Rep
       targets: the devices, and what compiles for them.
       module: what is compiled.
       folder: for the dumps.
-      reporter: told of every device.
+      reporter: receives every device.
     """
     reporter.stage(f"{module.name}: targets", len(targets.devices))
     results: dict[str, OnTarget] = {}

@@ -33,7 +33,7 @@ from jaxlib.cpu import _lapack
 
 FOLDER = Path(__file__).resolve().parent
 CLOSE = 1e-5
-"""Of floats, relative to the largest of a result: another processor adds in another order."""
+"""The tolerance of floats, relative to the largest of a result: another processor adds in another order."""
 
 
 class OneDevice(xla_client.SingleDeviceSharding):

@@ -9,11 +9,12 @@ from pathlib import Path
 
 from compare.clusters.graph_file import DumpedNode, read_graph
 from compare.clusters.log_lines import ClusteringLog, LoggedFunction, Refusal
-from compare.clusters.outside import kind_of
 from compare.record.clustering_part import (
     BOUNDARY,
     DECLUSTERED,
+    NO_KERNEL,
     OFF,
+    REFUSED,
     SMALL,
     UNKNOWN,
     Apart,
@@ -26,6 +27,10 @@ MINIMUM = 4
 """Operations that a cluster has to have unless `--tf_xla_min_cluster_size` says otherwise; constants do not count."""
 
 _MINIMUM = re.compile(r"--tf_xla_min_cluster_size=(\d{1,9})\b")
+
+_BOUNDARY = "top level _Arg or _Retval"
+_NO_KERNEL = re.compile(r"\bNo registered '[^']*' OpKernel for XLA_\w+ devices")
+"""Reasons in TensorFlow's words."""
 
 _ENDS = ("_Arg", "_Retval")
 _LOWERED = re.compile(r".*/_\d+")
@@ -138,7 +143,7 @@ def _outside(node: DumpedNode, function: LoggedFunction) -> tuple[str, Refusal]:
     """The kind of the reason, and what TensorFlow says."""
     if node.name in function.refused:
         refusal = function.refused[node.name]
-        return kind_of(refusal), refusal
+        return _kind_of(refusal), refusal
     if node.name in function.taken_out:
         return DECLUSTERED, Refusal(function.taken_out[node.name])
     if node.op in _ENDS:
@@ -170,3 +175,10 @@ def _apart(function: LoggedFunction, clusters: Mapping[str, str]) -> Iterable[Ap
         ends = clusters.get(left, ""), clusters.get(right, "")
         if not ends[0] or ends[0] != ends[1]:
             yield Apart(left=left, right=right, left_cluster=ends[0], right_cluster=ends[1], reason=reason)
+
+
+def _kind_of(refusal: Refusal) -> str:
+    """The kind of a reason for which TensorFlow says that a node cannot be compiled."""
+    if refusal == Refusal(_BOUNDARY):
+        return BOUNDARY
+    return NO_KERNEL if _NO_KERNEL.search(refusal.reason) else REFUSED

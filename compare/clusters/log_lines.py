@@ -67,7 +67,7 @@ class Refusal:
 
     Attributes:
       reason: of that node, or of the one within it.
-      within: the node in what it calls that is the reason, "NAME (op OP)"; empty where it is the node itself.
+      within: the node that is the reason, "NAME (op OP)", where that is in a function that this node calls; else empty.
     """
 
     reason: str

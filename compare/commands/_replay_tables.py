@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rich.box import SIMPLE
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
+from compare.bundles.distance import Difference
 from compare.bundles.replaying import Replayed
 from compare.inputs.at_size import describe
 from compare.record.target_part import OnTarget
 from compare.report import numbers, target_rows, terminal
+from compare.report.page_console import print_lines, print_rows
+from compare.report.pages import Table, columns
 
 LOG_WIDTH = 140
+_TARGETS = (
+    *columns("target"),
+    *columns("kernels", "launches", "libraries", "intermediates", "peak", "fits", "bound", kind="number"),
+)
+_RESULTS = (
+    *(*columns("result", "type", "compiler"), *columns("absolute", "relative", "ULP", "NaN, inf", kind="number")),
+    *columns(""),
+)
 
 
 def log_console() -> Console:
@@ -26,9 +34,8 @@ def log_console() -> Console:
 def show(replays: Sequence[Replayed], console: Console) -> None:
     """Print one table a module, and below it why a compiler rejected it."""
     for replay in replays:
-        console.print(_table(replay))
-        for compiler, reason in replay.refused.items():
-            console.print(Text(f"{compiler}: {reason}"))
+        print_rows(_table(replay), console)
+        print_lines([f"{compiler}: {reason}" for compiler, reason in replay.refused.items()], console)
 
 
 def show_on_targets(module: str, on_targets: Mapping[str, OnTarget], console: Console) -> None:
@@ -39,46 +46,34 @@ def show_on_targets(module: str, on_targets: Mapping[str, OnTarget], console: Co
       on_targets: by device, the module compiled for it, or the reason why it is not.
       console: prints.
     """
-    compiled = {name: cell for name, cell in on_targets.items() if not cell.reason}
-    table = Table(title=terminal.cell(f"{module}: compiled for devices, not run"), title_justify="left", box=SIMPLE)
-    table.add_column("target", no_wrap=True)
-    for heading in ("kernels", "launches", "libraries", "intermediates", "peak", "fits", "bound"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for name, cell in compiled.items():
-        counts = (numbers.count(cell.kernels), numbers.count(cell.launches), target_rows.library_calls(cell))
-        sizes = (numbers.binary_bytes(cell.temp_bytes), numbers.binary_bytes(cell.peak_bytes))
-        fits = target_rows.FITS[cell.fits]
-        table.add_row(terminal.cell(name), *map(terminal.cell, (*counts, *sizes, fits, target_rows.bound(cell))))
-    if compiled:
-        console.print(table)
-    for name, cell in on_targets.items():
-        if cell.reason:
-            console.print(Text(f"{module} on {name}: {cell.reason}"), soft_wrap=True)
+    rows = [_target_row(name, cell) for name, cell in on_targets.items() if not cell.reason]
+    if rows:
+        print_rows(Table(_TARGETS, rows, title=f"{module}: compiled for devices, not run"), console)
+    print_lines([f"{module} on {name}: {cell.reason}" for name, cell in on_targets.items() if cell.reason], console)
+
+
+def _target_row(name: str, cell: OnTarget) -> tuple[str, ...]:
+    counts = (numbers.count(cell.kernels), numbers.count(cell.launches), target_rows.library_calls(cell))
+    sizes = (numbers.binary_bytes(cell.temp_bytes), numbers.binary_bytes(cell.peak_bytes))
+    return name, *counts, *sizes, target_rows.FITS[cell.fits], target_rows.bound(cell)
 
 
 def _table(replay: Replayed) -> Table:
+    rows = [
+        (
+            "" if place else result.name,
+            "" if place else describe(result.shape, result.dtype),
+            compiler,
+            *_cells(difference),
+        )
+        for result in replay.results
+        for place, (compiler, difference) in enumerate(result.differences.items())
+    ]
     title = f"{replay.module}: inputs {replay.inputs}, reference {replay.reference}"
-    table = Table(title=terminal.cell(title), title_justify="left", box=SIMPLE)
-    table.add_column("result", overflow="fold", min_width=16)
-    for heading in ("type", "compiler"):
-        table.add_column(heading, no_wrap=True)
-    for heading in ("absolute", "relative", "ULP", "NaN, inf"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("", no_wrap=True)
-    for result in replay.results:
-        name, kind = result.name, describe(result.shape, result.dtype)
-        for compiler, difference in result.differences.items():
-            ulp = "" if difference.ulp is None else str(difference.ulp)
-            same, verdict = "same" if difference.alike else "differ", "" if difference.agrees else "differs"
-            table.add_row(
-                terminal.cell(name),
-                kind,
-                terminal.cell(compiler),
-                f"{difference.absolute:.3g}",
-                f"{difference.relative:.3g}",
-                ulp,
-                same,
-                verdict,
-            )
-            name = kind = ""
-    return table
+    return Table(_RESULTS, rows, title=title, most_on_console=len(rows))
+
+
+def _cells(difference: Difference) -> tuple[str, ...]:
+    ulp = "" if difference.ulp is None else str(difference.ulp)
+    same, verdict = "same" if difference.alike else "differ", "" if difference.agrees else "differs"
+    return f"{difference.absolute:.3g}", f"{difference.relative:.3g}", ulp, same, verdict

@@ -73,11 +73,7 @@ class Survey(Generic[Found]):
             write_json(out / self.file, plain)
             page = self.page(record)
             path = page_html.write_page(page, (out / self.file).with_suffix(".html"))
-        if as_json:
-            terminal.print_json(plain)
-            return
-        print_page(page, terminal.console())
-        terminal.say(path)
+        terminal.print_answer(plain, as_json, lambda console: print_page(page, console), path)
 
 
 def find_workloads(names: Sequence[str], builtin: Mapping[str, Workload]) -> list[AnyWorkload]:

@@ -113,10 +113,7 @@ def main(options: argparse.Namespace) -> Conclusion:
                 workload, options.size, options.data, sources, options.timeout, plan, scratch, progress
             )
     record = to_json({"schema": SCHEMA, "ablations": ablations})
-    if options.json:
-        terminal.print_json(record)
-    else:
-        print_page(ablation_page.page(ablations), terminal.console())
+    terminal.print_answer(record, options.json, lambda console: print_page(ablation_page.page(ablations), console))
     _write(options, ablations, record)
     return conclude(ablations, has_gates=not options.no_gates)
 

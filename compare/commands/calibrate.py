@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 
-from rich.table import Table
-
 from compare.bench.calibration import ModeCalibration, calibrate
 from compare.commands import _arguments, _asked, _option_types, _timing_arguments
 from compare.commands._conclusion import Conclusion, list_names
@@ -18,6 +16,8 @@ from compare.plain_json import write_json
 from compare.progress import reporter
 from compare.record.vocabulary import FAIL, PASS
 from compare.report import terminal
+from compare.report.page_console import print_rows
+from compare.report.pages import Table, columns
 from compare.report.verdicts import INCOMPLETE
 
 HELP = Help(
@@ -80,7 +80,7 @@ def main(options: argparse.Namespace) -> Conclusion:
         runs, failures = null_runs(workload, options.size, sources, plan, options.runs, options.timeout, progress)
     calibrations = calibrate(runs)
     console = terminal.console()
-    terminal.print_table(console, _table(calibrations))
+    print_rows(_table(calibrations), console)
     for line in _LEGEND.splitlines():
         console.print(line, soft_wrap=True)
     for line in dict.fromkeys(f"{failure.side}: {failure.doing}: {failure.reason}" for failure in failures):
@@ -114,18 +114,16 @@ def _holds(mode: ModeCalibration) -> bool:
 
 
 def _table(calibrations: Mapping[str, ModeCalibration]) -> Table:
-    table = Table(
-        "mode", "covers 1", "half-width", "+5 % detected", "+10 % detected", "smallest", box=None, pad_edge=False
-    )
-    for name, mode in calibrations.items():
-        table.add_row(
-            name,
-            f"{mode.covered}/{mode.runs}",
-            f"{mode.half_width:.1%} (≤ {max(mode.half_widths):.1%})",
+    titles = columns("mode", "covers 1", "half-width", "+5 % detected", "+10 % detected", "smallest")
+    rows = [
+        (
+            *(name, f"{mode.covered}/{mode.runs}", f"{mode.half_width:.1%} (≤ {max(mode.half_widths):.1%})"),
             *(_verdict_cell(mode, slowdown) for slowdown in ("+5 %", JUDGED)),
             "none" if mode.smallest is None else f"{mode.smallest:.1%}",
         )
-    return table
+        for name, mode in calibrations.items()
+    ]
+    return Table(titles, rows)
 
 
 def _verdict_cell(mode: ModeCalibration, slowdown: str) -> str:

@@ -112,11 +112,7 @@ def main(options: argparse.Namespace) -> Conclusion | None:
     record = Clusterings(schema=SCHEMA, clusterings=tuple(clusterings), changes=differing, time=time)
     page, paths = write_clusters(record, out)
     write_json(out / "clusters.json", to_json(record))
-    if options.json:
-        terminal.print_json(to_json(record))
-    else:
-        print_page(page, terminal.console())
-        terminal.say(*paths)
+    terminal.print_answer(record, options.json, lambda console: print_page(page, console), *paths)
     return None if options.expect is None else conclude(clusterings[-1], options.expect)
 
 

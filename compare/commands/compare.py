@@ -51,10 +51,7 @@ def main(options: argparse.Namespace) -> Conclusion:
 
 def tell(changes: Sequence[Recurrence], as_json: bool) -> Conclusion:
     """Print how each ratio changed; the verdict."""
-    if as_json:
-        terminal.print_json(changes)
-    else:
-        print_changes(changes, terminal.console())
+    terminal.print_answer(changes, as_json, lambda console: print_changes(changes, console))
     return conclude(changes)
 
 

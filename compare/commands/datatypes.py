@@ -19,7 +19,6 @@ from compare.inputs.at_size import Prepared
 from compare.inputs.functions import DTYPES
 from compare.inputs.port_files import prepare_one
 from compare.inputs.sizes import choose_size
-from compare.plain_json import to_json
 from compare.progress import reporter
 from compare.prove import in_each_type
 from compare.prove.in_each_type import Asking
@@ -106,10 +105,7 @@ def main(options: argparse.Namespace) -> Conclusion:
         asking = Asking(workers, scratch, progress)
         functions = tuple(in_each_type.survey(ready, dtypes, asking) for ready in instances)
         record = TypedFunctions(SCHEMA, functions, requests.versions(workers))
-    if options.json:
-        terminal.print_json(to_json(record))
-    else:
-        print_page(datatype_page.page(record), terminal.console())
+    terminal.print_answer(record, options.json, lambda console: print_page(datatype_page.page(record), console))
     if options.markdown is not None:
         write_atomically(options.markdown, markdown.render(datatype_page.page(record)))
     missing = list(in_each_type.without_verdict(functions))

@@ -20,7 +20,7 @@ from compare.distribution.strategies import BY_NAME, STRATEGIES
 from compare.distribution.worker_groups import Groups
 from compare.errors import RequestError
 from compare.inputs import port_files
-from compare.plain_json import to_json, write_json
+from compare.plain_json import write_json
 from compare.progress import reporter
 from compare.record.distribution_part import Distribution, Distributions
 from compare.record.envelope import SCHEMA
@@ -136,10 +136,7 @@ def main(options: argparse.Namespace) -> Conclusion:
     names = [workload.name for workload in selection]
     distributions = tuple(sorted(results_so_far, key=lambda distribution: names.index(distribution.name)))
     record = Distributions(SCHEMA, distributions, available_processors(), versions)
-    if options.json:
-        terminal.print_json(to_json(record))
-    else:
-        print_distributions(record, terminal.console())
+    terminal.print_answer(record, options.json, lambda console: print_distributions(record, console))
     if options.out is not None:
         write_json(options.out, record)
     return conclude(distributions)

@@ -80,11 +80,8 @@ def main(options: argparse.Namespace) -> Conclusion | None:
     out = writable_folder(options.out)
     diagnosis = diagnose(model)
     page = write_page(diagnosis, out)
-    if options.json:
-        terminal.print_json({"schema": SCHEMA} | to_json(diagnosis))
-    else:
-        print_page(console_page(diagnosis), terminal.console())
-        terminal.say(page)
+    plain, short_page = {"schema": SCHEMA} | to_json(diagnosis), console_page(diagnosis)
+    terminal.print_answer(plain, options.json, lambda console: print_page(short_page, console), page)
     return conclude(diagnosis) if options.strict else None
 
 

@@ -8,14 +8,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from rich.table import Table
-
 from compare.commands import _arguments
 from compare.commands._interpreters import interpreters
 from compare.commands._parser import Help
 from compare.plain_json import to_json
 from compare.record.envelope import SCHEMA, Environment
 from compare.report import numbers, terminal
+from compare.report.page_console import print_facts
+from compare.report.pages import Facts
 from compare.run import record_parts, surroundings
 from compare.run.surroundings import Surroundings
 from compare.sides.pool import Pool, Source
@@ -55,10 +55,7 @@ def main(options: argparse.Namespace) -> None:
     if options.json:
         terminal.print_json({"schema": SCHEMA, "environment": to_json(environment), "surroundings": to_json(around)})
         return
-    table = Table(show_header=False, box=None, pad_edge=False)
-    for name, value in (*_of_environment(environment), *_of_surroundings(around)):
-        table.add_row(*map(terminal.cell, (name, value)))
-    terminal.print_table(terminal.console(), table)
+    print_facts(Facts([*_of_environment(environment), *_of_surroundings(around)]), terminal.console())
 
 
 def _of_environment(environment: Environment) -> Iterator[tuple[str, str]]:

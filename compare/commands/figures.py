@@ -18,7 +18,6 @@ from compare.figures.holding_figures import judge_rows
 from compare.figures.kept_rows import keep, load_row
 from compare.figures.row import Row
 from compare.figures.running_rows import Running, run_row
-from compare.plain_json import to_json
 from compare.progress import reporter
 from compare.record.figure_part import MeasuredExperiment
 from compare.record.vocabulary import NOT_JUDGED, PASS
@@ -88,10 +87,7 @@ def main(options: argparse.Namespace) -> Conclusion | None:
         raise RequestError(f"expected a folder of records at {options.records}, found none: measure them with --run")
     ran = _run(rows, options) if options.run else None
     figures = judge_rows(rows, {row.name: load_row(row.name, options.records) for row in rows})
-    if options.json:
-        terminal.print_json(to_json(figures))
-    else:
-        print_figures(figures, terminal.console())
+    terminal.print_answer(figures, options.json, lambda console: print_figures(figures, console))
     if options.out is not None:
         with hold_signals():
             write_atomically(options.out, page(figures, _command(options)))

@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.syntax import Syntax
-from rich.table import Column, Table
+from rich.table import Table as Grid
 from rich.text import Text
 
 from compare.commands import _arguments
@@ -20,6 +20,8 @@ from compare.progress import reporter
 from compare.record.envelope import SCHEMA
 from compare.record.vocabulary import FAIL, NOT_JUDGED, PASS
 from compare.report import terminal
+from compare.report.page_console import print_rows
+from compare.report.pages import Cell, Table, columns
 from workloads.gotchas import _catalogue
 from workloads.gotchas._catalogue import Entry
 from workloads.gotchas._gotcha import JAX, TENSORFLOW
@@ -65,10 +67,7 @@ def main(options: argparse.Namespace) -> Conclusion | None:
     if options.run:
         with reporter(terminal.console(stderr=True), quiet=options.json) as progress:
             trials = trying.try_all(entries, progress, options.timeout)
-    if options.json:
-        terminal.print_json(record(entries, trials))
-    else:
-        show(entries, trials, terminal.console())
+    terminal.print_answer(record(entries, trials), options.json, lambda console: show(entries, trials, console))
     return conclude(trials) if options.run else None
 
 
@@ -141,9 +140,9 @@ def show(entries: Sequence[Entry], trials: Sequence[trying.Trial], console: Cons
         for entry in entries:
             console.print(Text(entry.id, style="bold"), Padding(_in_full(entry), (0, 0, 1, 2)), sep="\n")
     elif not trials:
-        terminal.print_table(console, _by_theme(entries) if len(entries) > _LISTED else _entry_table(entries))
+        print_rows(_by_theme(entries) if len(entries) > _LISTED else _entry_table(entries), console)
     if trials:
-        terminal.print_table(console, _outcomes(trials))
+        print_rows(_outcomes(trials), console)
         for trial in trials:
             for attempt in (trial.naive, trial.right):
                 if attempt and attempt.message and not trial.holds:
@@ -151,9 +150,9 @@ def show(entries: Sequence[Entry], trials: Sequence[trying.Trial], console: Cons
     console.print(", ".join(f"{number} {name.replace('_', ' ')}" for name, number in counts(entries, trials).items()))
 
 
-def _in_full(entry: Entry) -> Table:
+def _in_full(entry: Entry) -> Grid:
     code = expressions.code_of(entry)
-    table = Table.grid(padding=(0, 2))
+    table = Grid.grid(padding=(0, 2))
     table.add_column(style="cyan", no_wrap=True)
     table.add_column(overflow="fold")
     table.add_row("why", terminal.cell(entry.gotcha.why))
@@ -175,33 +174,32 @@ def _python(text: str) -> RenderableType:
 
 
 def _by_theme(entries: Sequence[Entry]) -> Table:
-    table = Table(Column("theme", no_wrap=True), "differ", "agree", "gotchas", box=None, pad_edge=False)
+    rows: list[tuple[str, ...]] = []
     for theme in dict.fromkeys(entry.theme for entry in entries):
         of_theme = [entry for entry in entries if entry.theme == theme]
         numbers = counts(of_theme, [])
         names = ", ".join(entry.gotcha.name for entry in of_theme if not entry.gotcha.is_control)
-        table.add_row(*map(terminal.cell, (theme, str(numbers["differ"]), str(numbers["agree"]), names)))
-    return table
+        rows.append((theme, str(numbers["differ"]), str(numbers["agree"]), names))
+    return Table(columns("theme", "differ", "agree", "gotchas"), rows)
 
 
 def _entry_table(entries: Sequence[Entry]) -> Table:
-    table = Table(Column("gotcha", no_wrap=True), "naive port", "what differs", box=None, pad_edge=False)
-    for entry in entries:
-        outcome = f"fails {entry.gotcha.fails}" if entry.gotcha.fails else "agrees"
-        table.add_row(*map(terminal.cell, (entry.id, outcome, entry.gotcha.why)))
-    return table
+    outcomes = (f"fails {entry.gotcha.fails}" if entry.gotcha.fails else "agrees" for entry in entries)
+    rows = [(entry.id, outcome, entry.gotcha.why) for entry, outcome in zip(entries, outcomes, strict=True)]
+    return Table(columns("gotcha", "naive port", "what differs"), rows, most_on_console=len(rows))
 
 
 def _outcomes(trials: Sequence[trying.Trial]) -> Table:
-    table = Table(
-        Column("gotcha", no_wrap=True), "as it says", "naive port", "right port", "bit-equal", box=None, pad_edge=False
-    )
-    for trial in trials:
-        naive = _outcome(trial.naive) if trial.naive else "-"
-        exact = "yes" if trial.right.bit_equal else "no"
-        cells = (trial.entry.id, "yes" if trial.holds else "NO", naive, _outcome(trial.right), exact)
-        table.add_row(*map(terminal.cell, cells), style=None if trial.holds else "red")
-    return table
+    rows = list(map(_trial_row, trials))
+    titles = columns("gotcha", "as it says", "naive port", "right port", "bit-equal")
+    return Table(titles, rows, most_on_console=len(rows))
+
+
+def _trial_row(trial: trying.Trial) -> tuple[Cell, ...]:
+    naive = _outcome(trial.naive) if trial.naive else "-"
+    exact = "yes" if trial.right.bit_equal else "no"
+    texts = (trial.entry.id, "yes" if trial.holds else "NO", naive, _outcome(trial.right), exact)
+    return tuple(Cell(text, "" if trial.holds else "fail") for text in texts)
 
 
 def _outcome(attempt: trying.Attempt) -> str:

@@ -87,11 +87,7 @@ def main(options: argparse.Namespace) -> Conclusion | None:
         optimization = optimize(request, scratch, progress)
     page, paths = write_optimization(optimization, out)
     write_json(out / "grappler.json", to_json(optimization))
-    if options.json:
-        terminal.print_json(to_json(optimization))
-    else:
-        print_page(page, terminal.console())
-        terminal.say(*paths)
+    terminal.print_answer(optimization, options.json, lambda console: print_page(page, console), *paths)
     return conclude(optimization) if options.expect_bit_equal else None
 
 

@@ -78,11 +78,7 @@ def main(options: argparse.Namespace) -> Conclusion:
     plain = to_json(record)
     page, paths = write_launch(record, out, options.auto_jit)
     write_json(out / "launch.json", plain)
-    if options.json:
-        terminal.print_json(plain)
-    else:
-        print_page(page, terminal.console())
-        terminal.say(*paths)
+    terminal.print_answer(plain, options.json, lambda console: print_page(page, console), *paths)
     return conclude(record)
 
 

@@ -14,7 +14,6 @@ from compare.commands._parser import DEFAULT_TIMEOUT_S, Help
 from compare.errors import RequestError
 from compare.limits.naming_limits import all_limits, choose
 from compare.limits.trying_limits import Trying, try_each
-from compare.plain_json import to_json
 from compare.progress import reporter
 from compare.record.envelope import SCHEMA
 from compare.record.limit_part import Limit, TriedLimits
@@ -74,10 +73,8 @@ def main(options: argparse.Namespace) -> Conclusion | None:
     pythons = interpreters(options)
     if run:
         record = _run(record.limits, pythons, options)
-    if options.json:
-        terminal.print_json(to_json(record))
-    else:
-        (print_limits if run else print_list)(record.limits, terminal.console())
+    show = print_limits if run else print_list
+    terminal.print_answer(record, options.json, lambda console: show(record.limits, console))
     if options.out is not None:
         write_atomically(options.out, page(record, _command(options)))
     return conclude(record.limits) if run else None

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from rich.table import Column, Table
-
 from compare.commands._parser import Help
 from compare.report import terminal
+from compare.report.page_console import print_facts, print_rows
+from compare.report.pages import Facts, Table, columns
 from workloads import _registry
 from workloads._declared import AnyWorkload
 
@@ -37,21 +37,17 @@ def main(options: argparse.Namespace) -> None:
         for workload in _workloads(options.workloads).values():
             _print_whole(workload)
         return
-    table = Table(Column("workload", no_wrap=True), "computes", "sizes", box=None, pad_edge=False)
-    for name, workload in _workloads(_registry.names()).items():
-        table.add_row(*map(terminal.cell, (name, workload.summary, ", ".join(workload.sizes))))
-    terminal.print_table(terminal.console(), table)
+    workloads = _workloads(_registry.names())
+    rows = [(name, workload.summary, ", ".join(workload.sizes)) for name, workload in workloads.items()]
+    print_rows(Table(columns("workload", "computes", "sizes"), rows), terminal.console())
 
 
 def _print_whole(workload: AnyWorkload) -> None:
-    table = Table(Column(no_wrap=True), "", box=None, pad_edge=False, show_header=False)
-    rows = {"computes": workload.summary, "source": workload.source} | {
+    facts = {"computes": workload.summary, "source": workload.source} | {
         f"size {size}": ", ".join(f"{name}={value}" for name, value in dimensions.items()) or "no named dimension"
         for size, dimensions in workload.sizes.items()
     }
-    for name, value in ((workload.name, ""), *rows.items()):
-        table.add_row(terminal.cell(name), terminal.cell(value))
-    terminal.print_table(terminal.console(), table)
+    print_facts(Facts(list(facts.items()), workload.name), terminal.console())
 
 
 def _workloads(names: Sequence[str]) -> dict[str, AnyWorkload]:

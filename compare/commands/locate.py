@@ -63,10 +63,8 @@ def main(options: argparse.Namespace) -> Conclusion:
         progress = stack.enter_context(reporter(terminal.console(stderr=True), quiet=options.json))
         pool = stack.enter_context(Pool(_asked.sources(options), scratch, options.timeout))
         places = locating.locate_each(pool, workloads, choice, scratch, progress)
-    if options.json:
-        terminal.print_json({"schema": SCHEMA} | locating.record(places))
-    else:
-        departures.show(places, terminal.console())
+    plain = {"schema": SCHEMA} | locating.record(places)
+    terminal.print_answer(plain, options.json, lambda console: departures.show(places, console))
     return conclude(places)
 
 

@@ -82,10 +82,8 @@ def main(options: argparse.Namespace) -> Conclusion:
         progress = stack.enter_context(reporter(terminal.console(stderr=True), quiet=options.json))
         pool = stack.enter_context(RememberingPool(dict(request.sources), scratch, options.timeout, SIDES))
         ladder = climbing.climb(pool, choice, scratch, progress)
-    if options.json:
-        terminal.print_json({"schema": SCHEMA, "ladder": ladder})
-    else:
-        print_ladder(ladder, terminal.console())
+    plain = {"schema": SCHEMA, "ladder": ladder}
+    terminal.print_answer(plain, options.json, lambda console: print_ladder(ladder, console))
     return conclude(ladder)
 
 

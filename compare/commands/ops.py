@@ -22,6 +22,7 @@ from compare.plain_json import to_json
 from compare.record.envelope import SCHEMA
 from compare.record.vocabulary import FAIL, PASS
 from compare.report import operation_tables, terminal
+from compare.report.page_console import print_rows
 
 HELP = Help(
     description="""\
@@ -96,11 +97,11 @@ def main(options: argparse.Namespace) -> Conclusion | None:
         return None
     console = terminal.console()
     if not _is_narrowed(options):
-        terminal.print_table(console, operation_tables.count_table(table))
+        print_rows(operation_tables.count_table(table), console)
     elif len(operations) <= _IN_FULL:
         operation_tables.print_in_full(operations, console)
     else:
-        terminal.print_table(console, operation_tables.operation_table(operations))
+        print_rows(operation_tables.operation_table(operations), console)
     terminal.say(*_notes(table, options))
     return None
 

@@ -141,11 +141,8 @@ def _deliver(record: Planned, out: Path, as_json: bool) -> None:
     plain = to_json(record)
     with or_else(lambda: rescue(plain, "plan.json", as_json)):
         write_json(out / "plan.json", plain)
-    if as_json:
-        terminal.print_json(plain)
-    else:
-        print_page(plan_page.page(record), terminal.console())
-        terminal.say(out / "plan.json")
+    page = plan_page.page(record)
+    terminal.print_answer(plain, as_json, lambda console: print_page(page, console), out / "plan.json")
 
 
 def _through(layers: Sequence[int]) -> tuple[int, ...]:

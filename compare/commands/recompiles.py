@@ -95,12 +95,10 @@ def main(options: argparse.Namespace) -> Conclusion | None:
         writable_file(options.out)
     with reporter(terminal.console(stderr=True), quiet=options.json) as progress:
         ledger = keep(request, pythons, options.timeout, progress)
-    if options.json:
-        terminal.print_json({"schema": SCHEMA, "ledger": to_json(ledger)})
-    else:
-        print_page(ledger_page.page(ledger), terminal.console())
+    plain, page = {"schema": SCHEMA, "ledger": to_json(ledger)}, ledger_page.page(ledger)
+    terminal.print_answer(plain, options.json, lambda console: print_page(page, console))
     if options.out is not None:
-        page_html.write_page(ledger_page.page(ledger), options.out)
+        page_html.write_page(page, options.out)
     return conclude(ledger, options.expect_compilations)
 
 

@@ -170,10 +170,7 @@ def _dump(options: argparse.Namespace) -> Conclusion:
             raise RequestError(f"expected no {option} for a dump directory, found one: name a module's file")
     with reporter(terminal.console(stderr=True), quiet=options.json) as progress:
         dump = replay_dump(options.path, options.seed or 0, options.tolerance, progress)
-    if options.json:
-        terminal.print_json(dump)
-    else:
-        print_dump(dump, terminal.console())
+    terminal.print_answer(dump, options.json, lambda console: print_dump(dump, console))
     return concluded_dump(dump)
 
 

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from typing import Any
 
-from rich.table import Column, Table
-
 from compare.commands import _arguments
 from compare.commands._parser import Help
 from compare.devices import naming
 from compare.devices.device import Device, DevicePlatform
 from compare.plain_json import to_json
 from compare.report import numbers, terminal
+from compare.report.page_console import print_rows
+from compare.report.pages import Table, columns
 from compare.sides._side import SideError
 from compare.sides.device_worker import DeviceWorker, advice, interpreter
 from compare.sides.replies import Packages
@@ -54,11 +54,8 @@ def main(options: argparse.Namespace) -> None:
     if options.json:
         terminal.print_json(to_json({"targets": {device.name: _entry(device, packages) for device in devices}}))
         return
-    first = Column("target", no_wrap=True)
-    table = Table(first, "device", "memory", "bandwidth", "peaks", "here", box=None, pad_edge=False)
-    for device in devices:
-        table.add_row(*map(terminal.cell, _row(device, packages)))
-    terminal.print_table(terminal.console(), table)
+    titles = columns("target", "device", "memory", "bandwidth", "peaks", "here")
+    print_rows(Table(titles, [_row(device, packages) for device in devices]), terminal.console())
     terminal.say(*_lines(packages), *dict.fromkeys(f"source of {device.name}: {device.source}" for device in devices))
 
 

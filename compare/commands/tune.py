@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from compare.commands import _arguments, _asked, _option_types, _timing_arguments
 from compare.commands._conclusion import Conclusion, list_names
@@ -26,6 +25,8 @@ from compare.record.envelope import SCHEMA
 from compare.record.timing_part import Ratio
 from compare.record.vocabulary import FAIL, PASS
 from compare.report import numbers, terminal
+from compare.report.page_console import print_lines, print_rows
+from compare.report.pages import Cell, Column, Table, Tone, columns
 from compare.report.verdicts import INCOMPLETE
 from compare.sides import requests
 from compare.sides.pool import Pool, Source
@@ -66,7 +67,9 @@ _SCREEN = (
     "A screen, by what is known without running: it says nothing of times, and nothing was judged. On the device, "
     "`jaxport tune` times and judges what stands first."
 )
-_STYLES = {"confirmed": "bold green", "parity fails": "red", "faster when screened": "", "not faster": ""}
+_SCREENED = columns("options", "launches", "spills", "temp", "bytes", "bound", "outcome")
+_CANDIDATES = (Column("options"), *columns("time", "sets", kind="number"), Column("outcome"))
+_TONES: Mapping[str, Tone] = {"confirmed": "pass", "parity fails": "fail", "faster when screened": "", "not faster": ""}
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -124,16 +127,16 @@ def main(options: argparse.Namespace) -> Conclusion | None:
             results[workload.name] = tuner.tune_workload(
                 workload, options.size, options.data, sources, options.timeout, plan, Path(folder), progress
             )
-    record = to_json({"schema": SCHEMA, "workloads": results})
-    if options.json:
-        terminal.print_json(record)
-    else:
-        for name, result in results.items():
-            show(name, result, terminal.console())
-    if options.out is not None:
-        # Last: the result is printed by then, even where the file cannot be written.
-        write_json(options.out, record)
+    _deliver(results, lambda console: [show(name, result, console) for name, result in results.items()], options)
     return conclude(results)
+
+
+def _deliver(workloads: Mapping[str, Any], show: Callable[[Console], object], options: argparse.Namespace) -> None:
+    """Print what was found, then write it: it is printed even where the file cannot be written."""
+    record = to_json({"schema": SCHEMA, "workloads": workloads})
+    terminal.print_answer(record, options.json, show)
+    if options.out is not None:
+        write_json(options.out, record)
 
 
 def conclude(results: Mapping[str, Tuned]) -> Conclusion:
@@ -168,14 +171,8 @@ def _screen(
                 targets, side, pass_, plan.options, plan.keep_numbers, folder, progress
             )
     views = {name: {"targets": target_screening.view(targets)} for name, targets in screenings.items()}
-    record = to_json({"schema": SCHEMA, "workloads": views})
-    if options.json:
-        terminal.print_json(record)
-    else:
-        for name, targets in screenings.items():
-            show_screened(name, targets, terminal.console())
-    if options.out is not None:
-        write_json(options.out, record)
+    by_name = screenings.items()
+    _deliver(views, lambda console: [show_screened(name, targets, console) for name, targets in by_name], options)
     missing = [
         f"{name} on {device}" for name, targets in screenings.items() for device, one in targets.items() if one.reason
     ]
@@ -191,17 +188,12 @@ def show_screened(name: str, targets: Mapping[str, ScreenedTarget], console: Con
       console: where to print.
     """
     for target in targets.values():
-        console.print(Text(f"{name} on {target.device.name}", style="bold"), soft_wrap=True)
+        print_lines([f"{name} on {target.device.name}"], console, "strong")
         if target.reason:
-            console.print(Text(target.reason), soft_wrap=True)
-            continue
-        table = Table(box=None, pad_edge=False)
-        for title in ("options", "launches", "spills", "temp", "bytes", "bound", "outcome"):
-            table.add_column(title, overflow="fold")
-        for row in target.rows:
-            table.add_row(*map(terminal.cell, _screened_row(row)))
-        terminal.print_table(console, table)
-    console.print(Text(_SCREEN), soft_wrap=True)
+            print_lines([target.reason], console)
+        else:
+            print_rows(Table(_SCREENED, list(map(_screened_row, target.rows))), console)
+    print_lines([_SCREEN], console)
 
 
 def _screened_row(row: Screened) -> tuple[str, ...]:
@@ -243,27 +235,18 @@ def show(name: str, result: Tuned, console: Console) -> None:
     """
     dimensions = ", ".join(f"{key} {value}" for key, value in result.dimensions.items())
     what = f"{name}: {result.pass_} at size {result.size}{f' ({dimensions})' if dimensions else ''}"
-    console.print(Text(f"{what}, {result.threads} thread{'s' * (result.threads > 1)}", style="bold"), soft_wrap=True)
-    terminal.print_table(console, _table(result.rows))
-    for line in _sentences(result):
-        console.print(Text(line), soft_wrap=True)
+    print_lines([f"{what}, {result.threads} thread{'s' * (result.threads > 1)}"], console, "strong")
+    print_rows(Table(_CANDIDATES, list(map(_candidate_row, sorted(result.rows, key=_place)))), console)
+    print_lines(list(_sentences(result)), console)
     if result.snippet:
-        for line in ("", *result.snippet.splitlines(), ""):
-            console.print(Text(line), soft_wrap=True)
+        print_lines(["", *result.snippet.splitlines(), ""], console)
 
 
-def _table(rows: Iterable[Row]) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for title in ("options", "time", "sets", "outcome"):
-        table.add_column(title, overflow="fold")
-    for row in sorted(rows, key=_place):
-        ratio = "" if row.ratio is None else f"{row.ratio:.3f}x"
-        name = f"{row.name} (changes numbers)" if row.changes_numbers else row.name
-        outcome_text = f"{row.outcome}: {row.reason}" if row.reason else row.outcome
-        outcome = terminal.cell(outcome_text)
-        outcome.stylize(_STYLES.get(row.outcome, "dim"))
-        table.add_row(terminal.cell(name), ratio, str(row.sets or ""), outcome)
-    return table
+def _candidate_row(row: Row) -> tuple[Cell | str, ...]:
+    ratio = "" if row.ratio is None else f"{row.ratio:.3f}x"
+    name = f"{row.name} (changes numbers)" if row.changes_numbers else row.name
+    outcome = f"{row.outcome}: {row.reason}" if row.reason else row.outcome
+    return name, ratio, str(row.sets or ""), Cell(outcome, _TONES.get(row.outcome, "note"))
 
 
 def _place(row: Row) -> tuple[float, str]:

@@ -175,11 +175,8 @@ def _there(options: argparse.Namespace, model: KerasModel, workers: WeightWorker
 
 
 def _tell(carriage: receipt.Receipt, out: Path, as_json: bool) -> Conclusion:
-    if as_json:
-        terminal.print_json(receipt.plain(carriage))
-    else:
-        print_carriage(carriage, terminal.console())
-        terminal.say(out, receipt.beside(out))
+    plain, paths = receipt.plain(carriage), (out, receipt.beside(out))
+    terminal.print_answer(plain, as_json, lambda console: print_carriage(carriage, console), *paths)
     return conclude(0, out)
 
 

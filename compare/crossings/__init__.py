@@ -1,1 +1,1 @@
-"""From which size on does compiling win? Functions timed over a series of sizes."""
+"""The size above which compiling wins: functions timed over a series of sizes."""

@@ -38,7 +38,7 @@ def collect(pool: Pool, loading: Loading, whole: Mapping[Mode, Mode], reporter: 
       pool: has the sides.
       loading: what is loaded.
       whole: by mode in blocks, the mode of the same side that its results are held against.
-      reporter: told of every mode.
+      reporter: receives every mode.
     """
     evidence = Seen()
     for name in dict.fromkeys(mode.side for mode in whole):

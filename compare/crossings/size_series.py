@@ -38,7 +38,7 @@ class Series:
     workload: AnyWorkload
     sizes: Sizes
     size: str | None = None
-    """Of which all other dimensions are taken; None is the smallest."""
+    """The size that all other dimensions are taken from; None is the smallest."""
 
 
 def parse(text: str) -> Sizes:

@@ -27,7 +27,7 @@ Run = TypeVar("Run")
 """What is recorded of a function at one size."""
 
 LEVEL = 0.95
-"""With which all intervals of one series of ratios hold together."""
+"""The probability with which all intervals of one series of ratios hold together."""
 
 
 @dataclass(frozen=True)

@@ -191,7 +191,7 @@ def _general(key: str, subject: str, place: str) -> Finding:
 
 
 def class_name(name: str) -> str:
-    """The class of an optimizer, a loss or a metric, however compile() was told of it: "mse", "mean_squared_error"."""
+    """The class of an optimizer, a loss or a metric by any name that compile() takes: "mse", "mean_squared_error"."""
     if name in _SHORT:
         return _SHORT[name]
     if name[:1].isupper():

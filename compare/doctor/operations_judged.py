@@ -197,7 +197,7 @@ def place(operation: Operation) -> Place:
 
 
 def _gotchas(operations: Iterable[Operation]) -> Iterator[Finding]:
-    """Entries that apply to operations which no layer made: those of layers are told of the layers."""
+    """Entries that apply to operations outside of layers: operations in layers are reported with their layers."""
     rules = {kind: [rule for rule in OPERATIONS if kind in rule.types] for rule in OPERATIONS for kind in rule.types}
     for operation in operations:
         for rule in rules.get(operation.type, ()) if not operation.in_layer else ():

@@ -13,7 +13,7 @@ from compare.report.numbers import count_of
 from workloads._modes import TF_AUTOCLUSTER, TF_GRAPH
 
 MOST_REASONS = 2
-"""Of nodes that stayed outside, which are told."""
+"""How many reasons are given for nodes outside of clusters."""
 
 
 def clusters(case: Case) -> Iterator[Sentence]:

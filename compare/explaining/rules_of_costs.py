@@ -13,7 +13,7 @@ from compare.report.rooflines import BOUNDS
 from workloads._modes import JAX, JAX_EAGER, JAX_JIT, JAX_SYNCHRONOUS, PORT, TF, TF_EAGER, TF_GRAPH, TF_JIT, Mode
 
 MOSTLY = 0.25
-"""The share of a call from which on making the call is told of."""
+"""The smallest share of a call at which the cost of making the call is reported."""
 
 SHORT_S = 2e-4
 """A call so short can be changed by the tens of microseconds that handing it over costs."""
@@ -158,7 +158,7 @@ def _handed_over(handover: Handover) -> str:
 
 
 def _not_handed_over(case: Case) -> tuple[str, tuple[Figure, ...]]:
-    """What a call of the port was measured to take where it is not handed over, or how to measure it."""
+    """The measured time of a call of the port that is not handed over, or how to measure it."""
     ratio = case.ratio(JAX_SYNCHRONOUS, PORT)
     option = "`jax_cpu_enable_async_dispatch=False`"
     if ratio is None:

@@ -115,7 +115,7 @@ def split(case: Case) -> Iterator[Sentence]:
 
 
 def _of_cells(case: Case, moving: Sequence[Factor]) -> tuple[Figure, ...]:
-    """The times that swaps come from, where they are told."""
+    """The times that swaps are computed from, where the record has them."""
     if all(factor.is_whole for factor in moving):
         return ()
     cells = case.timing.cells

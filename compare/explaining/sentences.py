@@ -65,7 +65,7 @@ class Commands:
       record: the results.json that all numbers stand in.
       clustered: the same for `jaxport compilation clusters`, which takes one function of TensorFlow; empty where
         `subject` will do.
-      chosen: the option that names what was timed, where it is not what these commands take without one.
+      chosen: the option that names what was timed; empty where that is the default of these commands.
     """
 
     subject: str
@@ -116,7 +116,7 @@ class Case:
         return None if ratio is None or ratio.withheld or numbers.finite(ratio.ratio) is None else ratio
 
     def verdict(self, left: Mode, right: Mode) -> str:
-        """Of that ratio; empty where there is none."""
+        """The figures of that ratio; empty where there is none."""
         ratio = self.ratio(left, right)
         return ratio.verdict if ratio else ""
 

@@ -37,7 +37,7 @@ class Answer:
     """What an experiment left.
 
     Attributes:
-      printed: the JSON that its last command printed; None where it is none of jaxport's.
+      printed: the JSON that its last command printed; None where that is no command of jaxport.
       text: what it printed.
       folder: in which its commands ran.
     """

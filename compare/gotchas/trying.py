@@ -64,7 +64,7 @@ def try_all(entries: Sequence[Entry], reporter: Reporter, timeout_s: float) -> l
 
     Args:
       entries: to try.
-      reporter: is told of every step.
+      reporter: receives every step.
       timeout_s: seconds that a request may take.
     """
     workloads = [entry.workload(naive) for entry in entries for naive in _ports(entry)]

@@ -127,7 +127,7 @@ def _list_runs(folder: Path) -> list[Run]:
 
 
 def _claim(folder: Path) -> int:
-    """A number that no run has and that no other process gets: whoever creates the claim's file has it."""
+    """A number that no run has and no other process gets: the process that creates the claim's file has it."""
     number = max((run.number for run in _list_runs(folder)), default=0) + 1
     while True:
         try:

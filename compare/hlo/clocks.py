@@ -27,7 +27,7 @@ _LARGEST = frozenset(
     for of in (np.iinfo(f"int{width}"), np.iinfo(f"uint{width}"))
     for limit in (int(of.max), int(of.max) - 1)
 )
-"""A counter that stops here has overflown by then: whoever compares with it guards against that."""
+"""A counter that stops here would have overflowed before: such a comparison guards against overflow."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -59,7 +59,7 @@ def explain_attribution(
     Args:
       programs: TensorFlow's program aligned with JAX's before XLA, None where one is missing.
       cells: by "program@compiler", those that there are.
-      sides: what each side says of itself: versions, device, threads.
+      sides: by side its environment: versions, device, threads.
       cases: by frontend, arguments of its program on either side, as for compare.hlo.align.
 
     Raises:

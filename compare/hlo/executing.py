@@ -132,7 +132,7 @@ class Executor(ABC):
 
     @abstractmethod
     def let_go(self) -> None:
-        """Forget the programs and results that nobody refers to any more."""
+        """Forget the programs and results without references."""
 
 
 _in_use: list[Executor] = []
@@ -155,7 +155,7 @@ def using(executor: Executor) -> Iterator[None]:
 
 
 def let_go() -> None:
-    """Have the executor in use, if there is one, forget now what nobody refers to any more."""
+    """Have the executor in use, if there is one, forget programs and results without references now."""
     if _in_use:
         current().let_go()
 

@@ -1,4 +1,4 @@
-"""A program as a graph of values: what every judge of programs reads, whoever wrote the program."""
+"""A program as a graph of values, which all comparisons of programs read, whatever made the program."""
 
 from __future__ import annotations
 

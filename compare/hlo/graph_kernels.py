@@ -19,7 +19,7 @@ _NO_KERNEL = frozenset({"parameter", "constant", "get-tuple-element", "tuple", "
 
 
 class _Place(NamedTuple):
-    """Of an instruction: its computation, and its place in that one's schedule."""
+    """The computation of an instruction, and its place in the schedule of that computation."""
 
     computation: int
     position: int
@@ -29,7 +29,7 @@ class Schedule:
     """The instructions of an optimized module that kernels compute, in the order in which XLA launches them.
 
     Args:
-      module: a serialized HloModuleProto or HloProto; without a schedule in it only kernels that XLA wrote are told.
+      module: a serialized HloModuleProto or HloProto; without a schedule in it only kernels that XLA wrote are known.
 
     Raises:
       UnreadableProgram: the bytes are no HLO.
@@ -59,7 +59,7 @@ class Schedule:
         self._written = {_as_kernel(name): name for name in launch_names if counts[_as_kernel(name)] == 1}
 
     def instructions(self, kernels: Sequence[str]) -> list[str]:
-        """The instruction of each kernel, or its own name where none can be told.
+        """The instruction of each kernel, or its own name where the instruction is not known.
 
         Args:
           kernels: names of all that ran of the module, in the order in which they started.

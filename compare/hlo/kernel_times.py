@@ -14,7 +14,7 @@ from compare.hlo.graph import Node
 from compare.hlo.levels import Subject
 
 SMALL_S = 5e-6
-"""Below this a kernel costs about as much to start as to run."""
+"""Seconds below which a kernel takes about as long to start as to run."""
 
 
 class RanKernel(Protocol):

@@ -72,7 +72,7 @@ def read(subject: Subject, transparent: bool = True) -> Graph:
 
 
 def _without_unknown(subject: Subject) -> bytes:
-    """The module with values nobody knows taken out: a text that leaves a constant out is read back as garbage."""
+    """The module without unknown values: a constant that the text leaves out is read back as garbage."""
     if not subject.unknown:
         return subject.hlo
     module = proto.read_module(subject.hlo)

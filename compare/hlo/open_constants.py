@@ -221,7 +221,7 @@ def _callee(call: ir.Operation) -> str:
 
 
 def _parameter_type(constant: ir.Operation) -> ir.Type:
-    """Of a splat a scalar: what it fills may be large."""
+    """A splat as a scalar: the array that it fills may be large."""
     type_ = ir.RankedTensorType(constant.results[0].type)
     splat = ir.DenseElementsAttr(constant.attributes["value"]).is_splat
     return ir.RankedTensorType.get([], type_.element_type) if splat else type_

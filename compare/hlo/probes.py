@@ -11,7 +11,7 @@ from compare.hlo import bindings
 from workloads._framework import Parameter, Program, Result
 
 DTYPES = {"f32": "float32", "f64": "float64", "bf16": "bfloat16", "f16": "float16"}
-"""Of matrix products: XLA's name, and NumPy's."""
+"""Types of matrix products: XLA's name, and NumPy's."""
 
 TF32 = "tf32"
 """Products of float32 whose factors a GPU may round to TensorFloat-32: those of "f32" keep all their bits."""

@@ -217,7 +217,7 @@ def _widen_operation(operation: ir.Operation) -> None:
 
 
 def _widen_after(operation: ir.Operation) -> None:
-    """Leave the result as narrow as the bits are, and widen its value for whoever uses it."""
+    """Leave the result as narrow as the bits are, and widen its value for its users."""
     narrow = operation.results[0]
     wide = _widen(narrow.type)
     if wide == narrow.type:

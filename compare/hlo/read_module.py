@@ -191,7 +191,7 @@ def users_line(frames: tuple[str, ...]) -> str:
     "" of none.
     """
     inner = itertools.dropwhile(_is_machinery, frames)
-    # What called jaxport, such as a test or a notebook, is nobody's model.
+    # The code that calls jaxport, such as a test or a notebook, is no part of the model.
     outside_lines = list(itertools.takewhile(lambda line: not _is_machinery(line), inner))
     own = [line for line in outside_lines if not _frames.is_framework(_file(line))]
     models = [line for line in own if not _frames.is_library(_file(line))]
@@ -207,7 +207,7 @@ def _file(line: str) -> str:
 
 
 def line_of(sources: Mapping[str, str], op_name: str) -> str:
-    """The line of an operation by its name in metadata, "" where none is told."""
+    """The line of an operation by its name in metadata; "" where the metadata has none."""
     names = op_names.without_callers(op_name) if sources else ()
     return next((sources[name] for name in names if name in sources), "")
 

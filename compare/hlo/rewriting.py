@@ -216,5 +216,5 @@ def _is_strange(node: Node) -> bool:
 
 
 def acts(node: Node) -> bool:
-    """Whether it does something beside having a value: nobody need read it."""
+    """Whether it has an effect beside its value, and is kept where nothing reads it."""
     return node.opcode in _ACTING or bool(node.attribute("custom_call_has_side_effect"))

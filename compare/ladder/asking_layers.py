@@ -76,7 +76,7 @@ def _ask(pool: Pool, pass_: str, case: str, dtype: str, names: Mapping[str, str]
         pairs = pair_calls(original, port, matches, bound)
     layer_verdicts = verdicts(original, port, pairs, matches, bound)
     first = first_departure(original, port, pairs, layer_verdicts, bound)
-    # In float32 no gradient is told from rounding.
+    # In float32 a wrong gradient cannot be distinguished from rounding.
     if first is None and pass_ != FORWARD and dtype == "float64":
         first = gradient_departure(original, port, pairs, layer_verdicts)
     comparable = [verdict for verdict in layer_verdicts if verdict.path and verdict.state != NOT_COMPARED]

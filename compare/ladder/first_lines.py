@@ -1,4 +1,4 @@
-"""Lines that are told of many."""
+"""The first of many lines, and how many more there are."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def pair_calls(original: Captured, port: Captured, matches: Mapping[int, int], b
 
 
 def _with_inputs(original: Captured, port: Captured, layer: LayerCall, module: LayerCall, bound: float) -> Paired:
-    """Inputs are told by shape, and of several by their values: both sides order them as they like."""
+    """Match inputs by shape, and inputs of one shape by their values: each side has an order of its own."""
     ours, theirs = port.all_of(module.inputs), original.all_of(layer.inputs)
     if ours is None or theirs is None:
         return Paired(layer, module, None, None, "an input is no array of numbers")

@@ -43,7 +43,7 @@ def locate_operations(
       rung: that fails.
       choice: its pass, at the size that it was judged at.
       scratch: the folder to draw arrays into.
-      reporter: told of every step.
+      reporter: receives every step.
     """
     try:
         (located_pass,) = locating.locate_workload(pool, workload, choice, scratch, reporter).values()

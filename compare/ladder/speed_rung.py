@@ -18,7 +18,7 @@ def speed(request: Request, reporter: Reporter) -> Rung:
 
     Args:
       request: for one workload, with a plan.
-      reporter: told of every step.
+      reporter: receives every step.
     """
     (part,) = whole_run.run(request, reporter).record.workloads.values()
     return rung_of(part)

@@ -40,7 +40,7 @@ _PACKAGES = {"tf": "tf_reference.limits", "jax": "jaxport.limits"}
 
 @dataclass(frozen=True)
 class Trying:
-    """How limits are tried: by which interpreters, how long a request may take, and who is told of every step."""
+    """How limits are tried: the interpreters, the timeout of a request, and what reports every step."""
 
     pythons: Mapping[str, str | None]
     timeout_s: float

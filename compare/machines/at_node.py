@@ -117,7 +117,7 @@ def as_nice_as(other: int, process: int) -> int:
       other: the number of that one, which started us: Ray lets what it runs give way to everything (15).
       process: the number of the first.
     """
-    # Who may not take it back is told of by what is returned.
+    # Without the right to lower a niceness it stays, as the result shows.
     with contextlib.suppress(PermissionError):
         os.setpriority(
             os.PRIO_PROCESS, process, min(os.getpriority(os.PRIO_PROCESS, number) for number in (other, process))

@@ -86,7 +86,7 @@ class Schedule:
       most: nodes that a task may be lost on; with the last one it is given up.
       alone: whether a machine works on one task at a time, whichever of its nodes have it: nothing
         else disturbs what is timed.
-      told: is told of every start and every loss.
+      told: receives every start and every loss.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class Schedule:
 
         Args:
           cluster: that works on them.
-          names: of the tasks, for who is told.
+          names: of the tasks, for messages.
         """
         while self._waiting or self._running:
             for task, node in self._place(cluster.now()):
@@ -128,7 +128,7 @@ class Schedule:
                 return
 
     def cut_off(self, reason: str) -> None:
-        """No task that has not come out will: nobody is left to ask."""
+        """Give up all tasks that have no result, for this reason."""
         for task in sorted({*self._waiting, *self._running}):
             self._scheduled[task] = Scheduled("", self._where(task), reason)
         self._waiting.clear()

@@ -1,4 +1,4 @@
-"""Runs of identical code, many times over: what the harness says of itself."""
+"""Runs of identical code, many times over: how accurate the harness is."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def null_runs(
     Args:
       workload: that is timed.
       size: None takes the workload's size of the tour.
-      sources: by side, which interpreter stands for it.
+      sources: by side, its interpreter.
       plan: of one run; its seed moves on from run to run.
       runs: how many.
       timeout_s: seconds that one request may take.
-      reporter: is told of every set of processes.
+      reporter: receives every set of processes.
     """
     modes = {side: CONTROL_NAMES[:1] for side in sources}
     timings: list[Timing] = []

@@ -37,7 +37,7 @@ def survey(worker: OperationWorker) -> RawTable:
 def expression(row: rows.Row) -> Expression:
     """The program of a row in TensorFlow."""
     specs = (parse_input(f"{name}={text}") for name, text in row.inputs.items())
-    inputs = tuple((name, spec.at({}).shape, spec.dtype) for name, spec in specs)
+    inputs = tuple((name, spec.resolve({}).shape, spec.dtype) for name, spec in specs)
     return (
         Expression(row.tf, "", inputs) if isinstance(row, rows.Operation) else Expression(row.call, row.keras, inputs)
     )

@@ -331,12 +331,17 @@ def one_branch(side: str, condition: str, line: str, holds: bool) -> str:
       line: the user's line; empty where it is not known.
       holds: whether the condition held in every case.
     """
+    advice = "widen the range of an input, as in 'x=f32[8]:-1e6..1e6'"
+    return one_branch_of_special(side, condition, line, holds, advice)
+
+
+def _decision(decider: str, condition: str, line: str) -> str:
     place = f" at {line}" if line else ""
-    values = "every value was" if holds else "no value was"
-    return (
-        f"{side} decides{place} whether a value is {condition}: in all cases, {values}; "
-        "the other branch of the port is not judged: widen the range of an input, as in 'x=f32[8]:-1e6..1e6'"
-    )
+    return f"{decider} decides{place} whether a value is {condition}"
+
+
+def _values(holds: bool) -> str:
+    return "every value was" if holds else "no value was"
 
 
 SPECIAL_UNASKED = "TensorFlow could not be asked whether its own modes agree there: run it instead of a recorded side"
@@ -379,12 +384,8 @@ def one_branch_of_special(side: str, condition: str, line: str, holds: bool, why
       holds: whether the condition held in every case.
       why: why no case decides it the other way, and what to do.
     """
-    place = f" at {line}" if line else ""
-    values = "every value was" if holds else "no value was"
-    return (
-        f"{side} decides{place} whether a value is {condition}: in all cases, {values}; the other branch of "
-        f"the port is not judged: {why}"
-    )
+    decision = _decision(side, condition, line)
+    return f"{decision}: in all cases, {_values(holds)}; the other branch of the port is not judged: {why}"
 
 
 def breaks(workload: str, pass_: str, input_name: str, mode: str, extents: Sequence[Extent], worst: Broken) -> str:
@@ -479,11 +480,10 @@ def never_turned(side: str, condition: str, line: str, holds: bool) -> str:
       line: the user's line; empty where it is not known.
       holds: whether it held in every step.
     """
-    place = f" at {line}" if line else ""
-    values = "every value was" if holds else "no value was"
+    decision = _decision(f"{side}'s training step", condition, line)
     return (
-        f"{side}'s training step decides{place} whether a value is {condition}: {values}, in ordinary steps and with "
-        "inputs or weights times 0 and 2^-20 to 2^20: the other branch of the port is not judged"
+        f"{decision}: {_values(holds)}, in ordinary steps and with inputs or weights times 0 and 2^-20 to 2^20: the "
+        "other branch of the port is not judged"
     )
 
 

@@ -143,7 +143,7 @@ def _compile(cluster: Cluster, name: LayoutName, step: SizedStep, worker: Device
 
 
 def check_hosts(cluster: Cluster, hosts: Sequence[int]) -> None:
-    """Check that devices are numbered host by host, as the links between the groups of a collective are told by.
+    """Check that devices are numbered host by host: the links between the groups of a collective follow from that.
 
     Args:
       cluster: the devices; the hosts of a TPU are one island.

@@ -65,7 +65,7 @@ def before_activations(body: Body, call_text: str) -> Logits | None:
     only, call = outputs[""], [f"return jax.nn.{activations['']}({call_text})"]
     if only.at < len(lines) - 1:
         return Logits(activations, Body(lines, body.result), call)
-    return Logits(activations, Body(lines[:-1], f"{only.line.text}{only.line.told}"), call)
+    return Logits(activations, Body(lines[:-1], f"{only.line.text}{only.line.comment_text}"), call)
 
 
 def _find_activation(lines: Sequence[Line | Unchanged | str], name: str) -> _Activated | None:

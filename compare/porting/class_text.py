@@ -45,11 +45,11 @@ class Line:
     comment: str
 
     def __str__(self) -> str:
-        return f"{self.outputs} = {self.text}{self.told}"
+        return f"{self.outputs} = {self.text}{self.comment_text}"
 
     @property
-    def told(self) -> str:
-        """What stands behind it."""
+    def comment_text(self) -> str:
+        """Its comment, as it stands behind the call."""
         return f"  # {self.comment}" if self.comment else ""
 
 
@@ -86,7 +86,7 @@ def place_text(owner: WrittenClass, place: Place) -> str:
     """
     lines = [
         f"class {owner.name}(nnx.Module):",
-        f'    """To be written: the call of {place.named}. What it is made of has its weights."""',
+        f'    """To be written: the call of {place.subject}. What it is made of has its weights."""',
         "",
         "    def __init__(self, *, rngs: nnx.Rngs) -> None:",
         *(f"        {line}" for line in owner.made or ["pass"]),

@@ -13,8 +13,10 @@ from compare.errors import RequestError
 from compare.porting.block_units import calls_of
 from compare.porting.call_methods import methods_of
 from compare.porting.calls_on_their_way import TRAINING, Caller
+from compare.porting.cast_inputs import cast, indices
 from compare.porting.class_text import Body, Line, Unchanged, WrittenClass, class_text, place_text, shape_text
 from compare.porting.drawn_inputs import EMBEDDINGS
+from compare.porting.held_layers import HeldLayers
 from compare.porting.identifiers import Names, class_identifier, comment_text, identifier, snake
 from compare.porting.initial_values import initial_value, zeros
 from compare.porting.input_pipeline import pipeline_line
@@ -34,7 +36,7 @@ from compare.porting.uncalled_layers import uncalled_layers
 from compare.porting.unwritten_places import CALL, Place
 from compare.porting.variable_names import Variables
 from compare.porting.written_blocks import Blocks
-from compare.porting.written_calls import ATTENTION_MASKS, expression, for_each_step
+from compare.porting.written_calls import expression, for_each_step
 from compare.porting.written_classes import Written
 from compare.porting.written_layers import Parts, parts_of
 from compare.porting.written_operations import MODULE
@@ -45,8 +47,6 @@ from workloads._spec import is_float
 from workloads._transfer import KERAS_LAYERS, Leaf, SourceLayer
 
 _OF_KERAS = frozenset({"Functional", "Sequential", "Model"})
-_FLOATS = ("bfloat16", "float16", "float32", "float64")
-"""From the narrowest to the widest."""
 
 
 def model_source(architecture: Architecture) -> Written:
@@ -74,12 +74,11 @@ class _Writing:
         self._unstarted: list[str] = []
         self._logits: Mapping[str, str] = {}
         self._constants: dict[str, np.ndarray[Any, Any]] = {}
-        self._masked: set[str] = set()
-        self._wrapped: dict[str, str] = {}
         self._penalties = Penalties(architecture)
         self._blocks = Blocks(architecture, self._layers, self._penalties, Names())
         self._classes, self._class_names = self._blocks.classes, self._blocks.class_names
         self._names = self._blocks.names
+        self._held = HeldLayers(architecture, self._layers, self._graphs, self._blocks.canonical, self._names)
 
     def whole(self) -> Written:
         if "" not in self._graphs:
@@ -117,7 +116,7 @@ class _Writing:
     def _hold(self, layer: SourceLayer, name: str, target: str, reason: str) -> Place:
         """Write a class of what a layer holds, in which its call is left."""
         holder = WrittenClass(Graph(layer.path, {}, None, (), None, ()), name, Names())
-        for inner in self._in(layer.path):
+        for inner in self._held.layers_in(layer.path):
             self._add_layer(holder, inner.path, target)
         self._own_weights(holder, target)
         place = self._place_of(layer, CALL, reason, name)
@@ -135,9 +134,13 @@ class _Writing:
           target: the path of its module.
         """
         owner = WrittenClass(graph, name, Names())
-        parts: dict[str, Parts | None] = {path: self._borrow(owner, path) for path in self._layers_borrowed(graph)}
+        parts: dict[str, Parts | None] = {
+            path: self._borrow(owner, path) for path in self._held.layers_borrowed_by(graph)
+        }
         parts |= {
-            path: self._add_layer(owner, path, target) for path in self._layers_called(graph) if path not in parts
+            path: self._add_layer(owner, path, target)
+            for path in self._held.layers_called_by(graph)
+            if path not in parts
         }
         parameters = self._parameters(graph)
         weights = self._own_weights(owner, target)
@@ -155,11 +158,6 @@ class _Writing:
         self._classes.append(class_text(owner, methods, parameters))
         self._places += owner.places
         return parameters
-
-    def _layers_called(self, graph: Graph) -> list[str]:
-        """The layers that a model calls, in the order in which it lists them."""
-        paths_called = {self._blocks.canonical(call.layer) for call in graph.calls}
-        return [path for path in self._layers if path in paths_called]
 
     def _add_layer(self, owner: WrittenClass, path: str, target: str) -> Parts | None:
         """Add what a layer is made of to a class; None where it is a model, an operation or a place to fill in."""
@@ -179,13 +177,13 @@ class _Writing:
         if path in self._architecture.reasons:
             self._leave(owner, layer, wanted_attribute, target, self._architecture.reasons[path])
             return None
-        is_masked = self._is_masked(owner.graph, path)
+        is_masked = self._held.is_masked(owner.graph, path)
         if is_masked:
-            self._masked.add(path)
+            self._held.masked.add(path)
         try:
-            if self._lent_inside(path):
+            if self._held.layers_lent_to(path):
                 return self._around_a_lent_one(owner, layer, target)
-            parts = parts_of(layer, self._in, is_masked=is_masked)
+            parts = parts_of(layer, self._held.layers_in, is_masked=is_masked)
         except UnwritableError as error:
             self._leave(owner, layer, wanted_attribute, target, str(error))
             return None
@@ -196,97 +194,50 @@ class _Writing:
                 owner.made.append(f"self.{attribute}{suffix} = {constructor}")
                 self._note_name(layer, target, attribute, suffix)
         if parts.called:
-            self._wrapped[parts.called.path] = path
+            self._held.wrapped[parts.called.path] = path
         return parts
-
-    def _lent_inside(self, path: str) -> list[SourceLayer]:
-        """The layers in one that stand elsewhere first."""
-        aliases = self._architecture.source.shared.items()
-        return [self._layers[first] for alias, first in aliases if alias.rpartition("/")[0] == path]
 
     def _around_a_lent_one(self, owner: WrittenClass, layer: SourceLayer, target: str) -> Parts:
         """A layer that calls the module of another one, which this class has made before."""
-        inside = self._lent_inside(layer.path)
+        inside = self._held.layers_lent_to(layer.path)
         names = ", ".join(comment_text(inner.path) for inner in inside)
         if layer.class_name != "TimeDistributed":
             raise UnwritableError(f"it holds {names}, which stands elsewhere too: give both one module")
-        parts = parts_of(layer, lambda path: inside if path == layer.path else self._in(path))
+        parts = parts_of(layer, lambda path: inside if path == layer.path else self._held.layers_in(path))
         if parts.modules:
             (inner,) = inside
-            outer = self._wrapped.get(inner.path, inner.path)
+            outer = self._held.wrapped.get(inner.path, inner.path)
             if not any(outer == held_path or outer.startswith(f"{held_path}/") for held_path in owner.attributes):
                 raise UnwritableError(f"it holds {names}, which stands in another model: give both one module")
-            owner.attributes[layer.path] = owner.attributes.get(outer) or self._place_from(outer, target)
+            owner.attributes[layer.path] = owner.attributes.get(outer) or self._held.place_from(outer, target)
         return parts
 
     def _obstacle(self, owner: WrittenClass | None, graph: Graph) -> str:
         """Why a model cannot be written, in a class that holds it; empty where it can."""
-        unlent = (path for path in self._layers_borrowed(graph) if owner is None or not self._lends(owner, graph, path))
+        unlent = (
+            path
+            for path in self._held.layers_borrowed_by(graph)
+            if owner is None or not self._held.can_lend(owner, graph, path)
+        )
         reasons = (f"it calls {comment_text(path)}, which stands in another model" for path in unlent)
         return obstacle(graph) or next(reasons, "")
-
-    def _layers_borrowed(self, graph: Graph) -> list[str]:
-        """The layers that a model calls and another one holds."""
-        paths_called = self._layers_called(graph)
-        own = {path for path in paths_called if self._holder(path) == graph.model}
-        return [path for path in paths_called if path not in own and not any(path.startswith(f"{one}/") for one in own)]
-
-    def _holder(self, path: str) -> str:
-        """The model that holds a layer: where that which has it first is never called, the first one that is."""
-        home = self._layers[path].parent or ""
-        is_left = any(
-            home == unwritten_path or home.startswith(f"{unwritten_path}/") or not unwritten_path
-            for unwritten_path in self._architecture.reasons
-        )
-        if not home or home in self._graphs or is_left or not self._layers[home].container:
-            return home
-        others = (
-            again.rpartition("/")[0] for again, first in self._architecture.source.shared.items() if first == path
-        )
-        return next((other for other in others if other in self._graphs), home)
-
-    def _lends(self, owner: WrittenClass, graph: Graph, path: str) -> bool:
-        """Whether a class has made the one module of a layer before it makes what borrows it, and made it for that."""
-        is_made = any(path == held_path or path.startswith(f"{held_path}/") for held_path in owner.attributes)
-        try:
-            without, needed_modules = (
-                parts_of(self._layers[path], self._in, is_masked=is_masked).modules
-                for is_masked in (False, self._is_masked(graph, path))
-            )
-        except UnwritableError:
-            return False
-        return is_made and [*needed_modules] == [""] and (needed_modules == without or path in self._masked)
-
-    def _places_lent(self, owner: WrittenClass, graph: Graph, target: str) -> list[str]:
-        """Where a class has what a model in it borrows: it may have borrowed that itself."""
-        return [owner.attributes.get(path, self._place_from(path, target)) for path in self._layers_borrowed(graph)]
 
     def _borrow(self, owner: WrittenClass, path: str) -> Parts:
         """Take a module that another model holds as an argument of the constructor."""
         layer = self._layers[path]
-        parts = parts_of(layer, self._in)
+        parts = parts_of(layer, self._held.layers_in)
         attribute = owner.attributes[path] = owner.names.of(identifier(layer.step, snake(layer.class_name)))
         owner.borrowed[attribute] = parts.modules[""].partition("(")[0]
         owner.made.append(f"self.{attribute} = {attribute}")
         return parts
 
-    def _place_from(self, path: str, target: str) -> str:
-        """Where the module of a layer stands, seen from another one."""
-        path = self._wrapped.get(path, path)
-        place = self._names.get(path, path.replace("/", "."))
-        return place.removeprefix(f"{target}.") if target else place
-
-    def _is_masked(self, graph: Graph, path: str) -> bool:
-        calls = (call for call in graph.calls if self._blocks.canonical(call.layer) == path)
-        return any(name in ATTENTION_MASKS for call in calls for name in call.keywords)
-
     def _of_inner_model(self, owner: WrittenClass, layer: SourceLayer, target: str) -> Parts | None:
         """A layer of a model in this one that both call, as the table of tokens that a language model ends with."""
-        owner.attributes[layer.path] = self._place_from(layer.path, target)
+        owner.attributes[layer.path] = self._held.place_from(layer.path, target)
         if layer.container:
             return None
         try:
-            return parts_of(layer, self._in)
+            return parts_of(layer, self._held.layers_in)
         except UnwritableError as error:
             self._place(owner, layer, str(error))
             return None
@@ -312,7 +263,7 @@ class _Writing:
         self._blocks.users.setdefault(name, set()).add(layer.path)
         if inner != layer.path.replace("/", "."):
             self._names[layer.path] = inner
-        arguments = [f"self.{place}, " for place in self._places_lent(owner, graph, target)]
+        arguments = [f"self.{place}, " for place in self._held.places_lent_to(owner, graph, target)]
         constructor = f"{name}({''.join(arguments)}rngs=rngs)"
         owner.modules[layer.path] = {"": constructor}
         owner.made.append(f"self.{attribute} = {constructor}")
@@ -326,12 +277,9 @@ class _Writing:
             self._class_names.give_back(name)
         return earlier
 
-    def _in(self, path: str) -> list[SourceLayer]:
-        return [layer for layer in self._layers.values() if layer.parent == path]
-
     def _leave(self, owner: WrittenClass, layer: SourceLayer, wanted_attribute: str, target: str, reason: str) -> None:
         """Leave a layer to be written: where it holds others, its call alone, in a class that has these."""
-        if not layer.container or not (layer.leaves or self._in(layer.path)):
+        if not layer.container or not (layer.leaves or self._held.layers_in(layer.path)):
             self._place(owner, layer, reason)
             self._weights_apart(owner, layer, target)
             return
@@ -430,7 +378,7 @@ class _Writing:
 
     def _weights_apart(self, owner: WrittenClass, layer: SourceLayer, target: str) -> None:
         """Add the weights of a layer that is a place, and of those in it, as variables: they are carried."""
-        for holder in (layer, *self._below(layer.path)):
+        for holder in (layer, *self._held.layers_below(layer.path)):
             for leaf in holder.leaves:
                 wanted_attribute = leaf.key.removeprefix(layer.path.removesuffix(layer.step))
                 attribute = owner.names.of(identifier(wanted_attribute.replace("/", "_"), "w"))
@@ -470,16 +418,16 @@ class _Writing:
         is_known = parts is not None or layer.module == MODULE or path in self._graphs
         texts = variables
         if layer.class_name in EMBEDDINGS and call.keywords.get("reverse") is not True:
-            texts = _indices(owner.graph, variables)
+            texts = indices(owner.graph, variables)
         elif parts is not None and not attribute:
-            texts = _cast(layer, call, owner.graph, variables)
+            texts = cast(layer, call, owner.graph, variables)
         try:
             if is_known:
-                kept_call, inner = with_kept(call, self._constants), self._in(path)
+                kept_call, inner = with_kept(call, self._constants), self._held.layers_in(path)
                 caller = Caller(layer, counterpart, attribute, kept_call, texts, owner.graph.tensors, inner)
                 text = for_each_step(caller) if parts and parts.each_step else expression(caller)
                 if path not in self._graphs:
-                    check_all_read(self._layers[path], self._below(path))
+                    check_all_read(self._layers[path], self._held.layers_below(path))
                 self._remark_mode(path, caller)
                 return check(text, names)
         except UnwritableError as error:
@@ -488,9 +436,6 @@ class _Writing:
         # A mask that Keras made beside the graph is none of its tensors.
         texts = [variables[number] for number in dict.fromkeys(tensors_of(call)) if number in variables]
         return f"self.{attribute}({', '.join(texts)})"
-
-    def _below(self, path: str) -> list[SourceLayer]:
-        return [layer for other, layer in self._layers.items() if other.startswith(f"{path}/")]
 
     def _remark_mode(self, path: str, caller: Caller) -> None:
         """Say where a call is told not to train, which a fit() of Keras overrides, and so does the port."""
@@ -517,25 +462,3 @@ def _with_listed_outputs(graph: Graph) -> Graph:
     # What was traced returns its tensors in the order of its own nest.
     keeps_order = not graph.traced or tensors(outputs_listed) == tensors(graph.outputs)
     return replace(graph, outputs=outputs_listed) if graph.model and keeps_order else graph
-
-
-def _indices(graph: Graph, variables: Mapping[int, str]) -> Mapping[int, str]:
-    """What an Embedding is given, as integers, which Keras makes of it."""
-    return {
-        number: name if "int" in graph.tensors[number].dtype else f"{name}.astype(jnp.int32)"
-        for number, name in variables.items()
-    }
-
-
-def _cast(layer: SourceLayer, call: Call, graph: Graph, variables: Mapping[int, str]) -> Mapping[int, str]:
-    """What a layer without weights is given, in a type no narrower than it computes in, to which Keras casts."""
-    dtype = layer.compute_dtype
-    if dtype not in _FLOATS or any(graph.tensors[number].dtype != dtype for number in call.outputs):
-        return variables
-    narrower = _FLOATS[: _FLOATS.index(dtype)]
-    texts = dict(variables)
-    for number in set(tensors_of(call)) & texts.keys():
-        if graph.tensors[number].dtype in narrower:
-            # In float64 it stays as wide as it is.
-            texts[number] += f".astype(jnp.promote_types({texts[number]}.dtype, jnp.{dtype}))"
-    return texts

@@ -54,7 +54,7 @@ def judged_batch(architecture: Architecture, sizes: Sizes) -> int:
     batch = next((size for size in batches if size is not None), state.shape[0])
     if sizes.batch not in (None, batch):
         raise RequestError(
-            f"expected --batch {batch}, which the state of {layer.named} is made for, found {sizes.batch}: "
+            f"expected --batch {batch}, which the state of {layer.subject} is made for, found {sizes.batch}: "
             "leave --batch out"
         )
     return batch

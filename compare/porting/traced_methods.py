@@ -134,7 +134,7 @@ def _first(graph: Graph, results: list[str]) -> list[str]:
 
 def _check(traced: Traced, module: Module) -> None:
     if module.unwritten:
-        raise UnwritableError(module.unwritten[0].told)
+        raise UnwritableError(module.unwritten[0].description)
     effect = next((operation.type for body in traced.function.bodies for operation in body.effects), "")
     if effect and effect not in LEFT_OUT:
         raise UnwritableError(f"{effect} has an effect, and nothing that is returned needs it")

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 
 from compare.porting.drawn_inputs import EMBEDDINGS
+from compare.porting.frozen_layers import find_partly_frozen, frozen_places, trained_filter
 from compare.porting.identifiers import Names, comment_text, identifier
-from compare.porting.losses_by_name import loss_expression, metric_expression, of_logits
+from compare.porting.losses_by_name import metric_expression
 from compare.porting.optimizers_by_name import decays, optimizer_expression, scales_loss
-from compare.porting.penalties import ADDED, activity_penalties, check_activities, weight_penalty
 from compare.porting.safe_expressions import UnwritableError, literal
 from compare.porting.traced_functions import function_lines, function_name
-from compare.porting.trained_outputs import TrainedOutput, only, trained_outputs
+from compare.porting.trained_outputs import TrainedOutput, trained_outputs
+from compare.porting.training_loss import loss_terms, losses_of, write_loss
+from compare.porting.training_parts import Parts, check_own, check_part
 from compare.porting.written_classes import Written
-from workloads._architecture import Architecture, Clip, Compiled, Described, Inner, LossTerm
-from workloads._precision import NARROW
-from workloads._transfer import SourceLayer
+from workloads._architecture import Architecture, Clip, Compiled, Described
 
 
 @dataclass(frozen=True)
@@ -33,17 +33,6 @@ class Training:
     text: str = ""
     unwritten: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
-
-
-@dataclass
-class _Parts:
-    unwritten: list[str] = field(default_factory=list)
-    remarks: list[str] = field(default_factory=list)
-
-    def raising(self, what: str, error: UnwritableError) -> list[str]:
-        """The line that raises in place of what cannot be written."""
-        self.unwritten.append(f"{what}: {comment_text(str(error))}")
-        return [f"    raise NotImplementedError({f'{what}: {comment_text(str(error))}: write it here'!r})"]
 
 
 def training_source(architecture: Architecture, source: Written) -> Training:
@@ -62,7 +51,7 @@ def training_source(architecture: Architecture, source: Written) -> Training:
     if compiled.obstacle or compiled.optimizer is None or not _has_loss(compiled):
         reason = compiled.obstacle or "no loss or no optimizer"
         return Training(unwritten=(f"the training step: it has {comment_text(reason)}",))
-    partly = _partly_frozen(architecture)
+    partly = find_partly_frozen(architecture)
     if partly:
         reason = f"{comment_text(partly)}, of which some weights are trained and some are not"
         return Training(unwritten=(f"the training step: it has {reason}",))
@@ -70,12 +59,12 @@ def training_source(architecture: Architecture, source: Written) -> Training:
         outputs = trained_outputs(architecture)
     except UnwritableError as error:
         return Training(unwritten=(f"the training step: {error}",))
-    parts, places_frozen = _Parts([*source.unstarted]), frozen_places(architecture, source)
+    parts, places_frozen = Parts([*source.unstarted]), frozen_places(architecture, source)
     sections = [
-        _trained_filter(places_frozen),
+        trained_filter(places_frozen),
         *_own_functions(compiled),
         _optimizer(parts, compiled, compiled.optimizer, outputs),
-        _loss(parts, compiled, source, architecture, outputs),
+        write_loss(parts, compiled, source, architecture, outputs),
         _metrics(parts, outputs),
         _step(parts, source.class_name, compiled, _looked_up(architecture), bool(places_frozen)),
     ]
@@ -85,67 +74,6 @@ def training_source(architecture: Architecture, source: Written) -> Training:
     parts.remarks += _of_rows(_looked_up(architecture), compiled, compiled.optimizer)
     text = "\n\n\n".join("\n".join(section) for section in sections if section)
     return Training(text, tuple(parts.unwritten), tuple(parts.remarks))
-
-
-def frozen_places(architecture: Architecture, source: Written) -> Sequence[str]:
-    """The modules of which nothing is trained; one that holds others stands for these.
-
-    Args:
-      architecture: of a Keras model.
-      source: its module.
-    """
-    kept_layers = [layer for layer in architecture.source.layers if layer.leaves and layer.path not in source.uncalled]
-    having = [layer.path for layer in kept_layers]
-    still = [layer.path for layer in kept_layers if all(_are_frozen(architecture, layer))]
-    layers = {layer.path: layer for layer in architecture.source.layers}
-    whole = [path for path in layers if _below(path, having) and set(_below(path, having)) <= set(still)]
-    first = [path for path in whole if not any(path.startswith(f"{other}/") for other in whole)]
-    return [place for path in first for place in _modules(source, path, layers[path].container)]
-
-
-def _partly_frozen(architecture: Architecture) -> str:
-    """A layer that trains some of what it keeps, and not all; empty without one."""
-    for layer in architecture.source.layers:
-        flags = list(_are_frozen(architecture, layer))
-        if any(flags) and not all(flags):
-            return layer.named
-    return ""
-
-
-def _are_frozen(architecture: Architecture, layer: SourceLayer) -> Iterator[bool]:
-    """Of each leaf, whether it is not trained; what Keras keeps in a layer is named behind it: "query/kernel"."""
-    return (f"{layer.path}/{leaf.name}" in architecture.frozen for leaf in layer.leaves)
-
-
-def _modules(source: Written, path: str, container: bool) -> list[str]:
-    """Where a layer stands; a separable convolution is two modules."""
-    parts = [] if container else [place for name, place in source.names.items() if name.startswith(f"{path}/")]
-    return parts or [source.names.get(path, path.replace("/", "."))]
-
-
-def _below(path: str, having: Sequence[str]) -> list[str]:
-    return [other for other in having if other == path or other.startswith(f"{path}/")]
-
-
-def _trained_filter(places_frozen: Sequence[str]) -> list[str]:
-    """The filter of what is trained; nothing where all of it is."""
-    if not places_frozen:
-        return []
-    # nnx counts what is in a list.
-    steps = ([int(step) if step.isdigit() else step for step in place.split(".")] for place in places_frozen)
-    places = "".join(f"({', '.join(map(repr, path))},), " for path in steps)
-    return [
-        f"FROZEN = ({places})",
-        '"""Where the modules stand that are not trained."""',
-        "",
-        "",
-        "def is_frozen(path: tuple[Any, ...], value: Any) -> bool:",
-        '    """Whether a variable is in one of these, for filters of nnx."""',
-        "    return any(path[: len(place)] == place for place in FROZEN)",
-        "",
-        "",
-        "TRAINED = nnx.All(nnx.Param, nnx.Not(is_frozen))",
-    ]
 
 
 def _of_rows(table: str, compiled: Compiled, optimizer: Described) -> list[str]:
@@ -172,13 +100,13 @@ def _adds_up(optimizer: Described) -> bool:
 
 
 def _has_loss(compiled: Compiled) -> bool:
-    return any(loss is not None for term in _loss_terms(compiled) for loss in _losses_of(term, compiled))
+    return any(loss is not None for term in loss_terms(compiled) for loss in losses_of(term, compiled))
 
 
 def _own_functions(compiled: Compiled) -> list[list[str]]:
     """The functions of losses and schedules of the user's own, each once; what cannot be written is said elsewhere."""
     schedule = compiled.optimizer.inner.get("learning_rate") if compiled.optimizer else None
-    losses = [loss for term in _loss_terms(compiled) for loss in _losses_of(term, compiled) if loss is not None]
+    losses = [loss for term in loss_terms(compiled) for loss in losses_of(term, compiled) if loss is not None]
     functions: dict[str, list[str]] = {}
     for value in (*([schedule] if schedule else []), *losses):
         if not value.own:
@@ -187,27 +115,11 @@ def _own_functions(compiled: Compiled) -> list[list[str]]:
     return list(functions.values())
 
 
-def _check_own(value: Described | Inner | None) -> None:
-    """Raise where a loss or schedule of the user's own becomes no function."""
-    if value is not None and not value.own:
-        function_lines(value)
-
-
-def _check_part(compiled: Compiled, part: str) -> None:
-    """Raise where a part of the training does what is not said here.
-
-    Raises:
-      UnwritableError: the reasons.
-    """
-    if reasons := compiled.left.get(part, ()):
-        raise UnwritableError(f"it has {' and '.join(map(comment_text, reasons))}")
-
-
-def _optimizer(parts: _Parts, compiled: Compiled, optimizer: Described, outputs: Sequence[TrainedOutput]) -> list[str]:
+def _optimizer(parts: Parts, compiled: Compiled, optimizer: Described, outputs: Sequence[TrainedOutput]) -> list[str]:
     own = compiled.own
     try:
-        _check_part(compiled, "optimizer")
-        _check_own(optimizer.inner.get("learning_rate"))
+        check_part(compiled, "optimizer")
+        check_own(optimizer.inner.get("learning_rate"))
         if decays(optimizer) and any(output.loss is None for output in outputs):
             raise UnwritableError(f"{optimizer.class_name} decays no weights that are for an output without a loss")
         if own and scales_loss(optimizer):
@@ -218,120 +130,7 @@ def _optimizer(parts: _Parts, compiled: Compiled, optimizer: Described, outputs:
     return ["def make_optimizer() -> optax.GradientTransformation:", '    """As the model was compiled."""', *body]
 
 
-def _loss(
-    parts: _Parts,
-    compiled: Compiled,
-    source: Written,
-    architecture: Architecture,
-    outputs: Sequence[TrainedOutput],
-) -> list[str]:
-    head = [
-        f"def loss(model: {source.class_name}, inputs: tuple[jax.Array, ...], targets: Any) -> jax.Array:",
-        '    """f32[]: the loss of a batch, as Keras takes it."""',
-    ]
-    try:
-        _check_part(compiled, "loss")
-        for term in _loss_terms(compiled):
-            for value in _losses_of(term, compiled):
-                _check_own(value)
-        logits = _logits(compiled, source, outputs)
-        terms = [text for term in _loss_terms(compiled) for text in _terms(term, outputs, logits)]
-        _check_looked_through(architecture, outputs)
-        penalties = list(_penalties(compiled, source, architecture))
-    except UnwritableError as error:
-        return [*head, *parts.raising("the loss", error)]
-    if logits:
-        head.append("    # Keras takes the loss of the logits behind a softmax or sigmoid: crossentropy_of_softmax.")
-    model_text = "model.logits" if logits else "model"
-    if source.penalized:
-        # The method that gives logits sums them too, where there is one.
-        model_text, result_text = f"model.{'logits' if source.logits else 'penalized'}", f"predictions, {ADDED}"
-        head.append(f"    {result_text} = {model_text}(*inputs)")
-    else:
-        head.append(f"    predictions = {model_text}(*inputs)")
-    if not penalties:
-        return [*head, f"    return {' + '.join(terms)}"]
-    added_to = [f"    value += {text}  # a regularizer" for text in penalties]
-    return [*head, f"    value = {' + '.join(terms)}", *added_to, "    return value"]
-
-
-def _penalties(compiled: Compiled, source: Written, architecture: Architecture) -> Iterator[str]:
-    """What the regularizers add to the loss: those of weights, then the sum of those of activities.
-
-    Raises:
-      UnwritableError: one of them is not written.
-    """
-    check_activities(architecture, source)
-    for term in _loss_terms(compiled):
-        if term.loss is not None and not term.regularizers:
-            continue
-        for penalty in architecture.penalties:
-            text = weight_penalty(penalty, architecture, source) if penalty.leaf else ""
-            if text:
-                yield _times(term.weight, text)
-        if source.penalized:
-            yield _times(term.weight, ADDED)
-
-
-def _check_looked_through(architecture: Architecture, outputs: Sequence[TrainedOutput]) -> None:
-    """Raise where a penalty is of an output whose logits Keras takes the loss of: the call gives one of both."""
-    penalties, root = activity_penalties(architecture), next(graph for graph in architecture.graphs if not graph.model)
-    layers_by_tensor = {number: call.layer for call in root.calls if call.layer in penalties for number in call.outputs}
-    for output in outputs:
-        if output.tensor in layers_by_tensor and output.loss and of_logits(output.loss):
-            raise UnwritableError(
-                f"{layers_by_tensor[output.tensor]} has a regularizer of what the loss takes the logits of"
-            )
-
-
-def _loss_terms(compiled: Compiled) -> Sequence[LossTerm]:
-    """The terms of the loss: the compiled one alone, or those of a train_step of the user's own."""
-    return compiled.own.terms if compiled.own else (LossTerm(),)
-
-
-def _losses_of(term: LossTerm, compiled: Compiled) -> Sequence[Described | None]:
-    if term.regularizers:
-        return ()
-    return compiled.losses if term.loss is None else (term.loss,)
-
-
-def _logits(compiled: Compiled, source: Written, outputs: Sequence[TrainedOutput]) -> Mapping[str, str]:
-    """The activations behind which losses find logits, by the place of the output; none where no loss does."""
-    outputs_judged = [output for term in _loss_terms(compiled) for output in _outputs_of_term(term, outputs)]
-    return source.logits if any(_is_of_logits(output, source.logits) for output in outputs_judged) else {}
-
-
-def _is_of_logits(output: TrainedOutput, logits: Mapping[str, str]) -> bool:
-    """Whether Keras finds the logits of an output: not through the cast of one that is narrower than float32."""
-    activation = logits.get(output.place, "")
-    return bool(activation and output.loss and of_logits(output.loss) == activation and output.dtype not in NARROW)
-
-
-def _outputs_of_term(term: LossTerm, outputs: Sequence[TrainedOutput]) -> Sequence[TrainedOutput]:
-    """The outputs that a term of the loss is of, each with its loss there."""
-    if term.regularizers:
-        return ()
-    if term.loss is not None:
-        return (replace(only(outputs), loss=term.loss, weight=1.0),)
-    return [output for output in outputs if output.loss is not None]
-
-
-def _terms(term: LossTerm, outputs: Sequence[TrainedOutput], logits: Mapping[str, str]) -> Iterator[str]:
-    """The losses of a term; what stands in the places of `logits` is given before its activation."""
-    for output in _outputs_of_term(term, outputs):
-        if output.loss is None:
-            continue
-        activation, of, wants_logits = logits.get(output.place, ""), output.of, _is_of_logits(output, logits)
-        if activation and not wants_logits:
-            of = replace(of, predictions=f"jax.nn.{activation}({of.predictions})")
-        yield _times(term.weight * output.weight, f"jnp.mean({loss_expression(output.loss, wants_logits, of)})")
-
-
-def _times(weight: float, text: str) -> str:
-    return text if weight == 1 else f"{literal(weight)} * ({text})"
-
-
-def _metrics(parts: _Parts, outputs: Sequence[TrainedOutput]) -> list[str]:
+def _metrics(parts: Parts, outputs: Sequence[TrainedOutput]) -> list[str]:
     if not any(output.metrics for output in outputs):
         return []
     lines = [
@@ -380,7 +179,7 @@ def _scaled_loss(name: str) -> list[str]:
     ]
 
 
-def _step(parts: _Parts, name: str, compiled: Compiled, looked_up: str, has_frozen: bool) -> list[str]:
+def _step(parts: Parts, name: str, compiled: Compiled, looked_up: str, has_frozen: bool) -> list[str]:
     own = compiled.own
     head = [
         "@nnx.jit",
@@ -389,7 +188,7 @@ def _step(parts: _Parts, name: str, compiled: Compiled, looked_up: str, has_froz
         '    """The loss f32[] before the step; model and optimizer are changed."""',
     ]
     try:
-        _check_part(compiled, "step")
+        check_part(compiled, "step")
         clips = [_clip(clip) for clip in own.clips] if own else []
         if clips and looked_up:
             # A tf.IndexedSlices has a row for each time that it was looked up, and TensorFlow takes the norm of these.

@@ -33,10 +33,10 @@ class Place:
     owner: str = ""
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """Which layer it is, and why it is a place."""
         where = f", {comment_text(self.line)}" if self.line else ""
-        return f"{self.named} ({comment_text(self.class_name)}{where}): {comment_text(self.reason)}"
+        return f"{self.subject} ({comment_text(self.class_name)}{where}): {comment_text(self.reason)}"
 
     @property
     def is_call(self) -> bool:
@@ -44,7 +44,7 @@ class Place:
         return self.method_name == CALL
 
     @property
-    def named(self) -> str:
+    def subject(self) -> str:
         """The path of its layer."""
         return comment_text(self.layer) or "the whole model"
 
@@ -53,6 +53,6 @@ class Place:
         return (
             "",
             f"    def {self.method_name}(self, *inputs: jax.Array) -> Any:",
-            f'        """To be written: {self.named} ({comment_text(self.class_name)})."""',
-            f"        raise NotImplementedError({f'{self.told}: write it here'!r})",
+            f'        """To be written: {self.subject} ({comment_text(self.class_name)})."""',
+            f"        raise NotImplementedError({f'{self.description}: write it here'!r})",
         )

@@ -14,13 +14,14 @@ from safetensors.numpy import save
 from compare.doctor.predicted_port import PredictedPort
 from compare.porting import port_source, rest_source
 from compare.porting.formatting import format_source
+from compare.porting.frozen_layers import frozen_places
 from compare.porting.functions.function_source import CONSTANTS, LOADED
 from compare.porting.identifiers import comment_text
 from compare.porting.input_pipeline import pipeline_docstring
 from compare.porting.model_source import model_source
 from compare.porting.port_folders import BUILDS, PORT, TEST_FILE, original_from, written_anew
 from compare.porting.port_source import RECEIPT, WEIGHTS, Original, Sizes
-from compare.porting.training_source import Training, frozen_places, training_source
+from compare.porting.training_source import Training, training_source
 from compare.porting.uncalled_layers import UNCALLED
 from compare.porting.written_classes import Written
 from compare.sides.weight_workers import KerasModel, WeightWorkers
@@ -90,7 +91,7 @@ class Port:
 
 
 def _left_places(source: Written, training: Training) -> tuple[str, ...]:
-    return (*(place.told for place in source.places), *training.unwritten)
+    return (*(place.description for place in source.places), *training.unwritten)
 
 
 def predict_port(architecture: Architecture) -> PredictedPort:
@@ -103,12 +104,12 @@ def predict_port(architecture: Architecture) -> PredictedPort:
       RequestError: it cannot be written at all.
     """
     source = model_source(architecture)
-    layers = {place.layer: place.told for place in source.places}
+    layers = {place.layer: place.description for place in source.places}
     for place in source.places:
         # A place that is the call of a class alone has what is inside of it as modules.
         if not place.is_call:
             inside = (layer.path for layer in architecture.source.layers if layer.path.startswith(f"{place.layer}/"))
-            layers |= dict.fromkeys(inside, place.told)
+            layers |= dict.fromkeys(inside, place.description)
     places = _left_places(source, training_source(architecture, source))
     read = frozenset(layer.path for layer in architecture.source.layers)
     return PredictedPort(places, layers, read, architecture.pipeline)
@@ -202,7 +203,7 @@ def write(model: KerasModel, folder: Path, sizes: Sizes, workers: WeightWorkers)
 def _find_uncalled(carriage: carrying.Carriage) -> tuple[str, ...]:
     """The layers whose weights no port of the call needs, each with their names."""
     return tuple(
-        f"{comment_text(layer.named)}: {', '.join(comment_text(leaf.name) for leaf in layer.leaves)}"
+        f"{comment_text(layer.subject)}: {', '.join(comment_text(leaf.name) for leaf in layer.leaves)}"
         for layer in carriage.source.layers
         if layer.path in carriage.request.unused and layer.leaves
     )
@@ -232,7 +233,7 @@ def _misfits(carriage: carrying.Carriage, port_filled: _Filled) -> dict[str, str
     """The layers of Keras that are written and whose weights do not fit -> the first reason."""
     unwritten_layers = {place.layer for place in port_filled.written.places}
     own = {layer.path for layer in carriage.source.layers if layer.container}
-    names = {layer.path: layer.named for layer in carriage.source.layers}
+    names = {layer.path: layer.subject for layer in carriage.source.layers}
     misfits: dict[str, str] = {}
     for finding in carriage.plan.findings:
         if finding.layer is not None and finding.layer not in unwritten_layers | own:

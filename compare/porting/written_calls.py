@@ -226,7 +226,7 @@ def _softmax(caller: Caller) -> str:
 def _normalize(caller: Caller) -> str:
     """A batch norm that is not trained keeps to its statistics in training too."""
     caller.refuse_keywords(*ALWAYS)
-    training = told_always(caller)
+    training = find_training(caller)
     still = "" if caller.layer.config.get("trainable", True) and training is not False else ", use_running_average=True"
     still = ", use_running_average=False" if training and not still else still
     return f"self.{caller.attribute}({', '.join(caller.arguments())}{still})"
@@ -235,12 +235,12 @@ def _normalize(caller: Caller) -> str:
 def _draw(caller: Caller) -> str:
     """A layer that draws in training; one that is told always, or never, to be in training says so."""
     caller.refuse_keywords(*ALWAYS, "mask")
-    training = told_always(caller)
+    training = find_training(caller)
     still = "" if training is None else f", deterministic={not training}"
     return f"self.{caller.attribute}({', '.join(caller.arguments())}{still})"
 
 
-def told_always(caller: Caller) -> bool | None:
+def find_training(caller: Caller) -> bool | None:
     """Whether a call is in training whatever the model does, or never is; None where it is as the model."""
     return next((training for name, training in ALWAYS.items() if name in caller.call.keywords), None)
 

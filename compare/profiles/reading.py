@@ -148,7 +148,7 @@ def _notes(recording: Recorded, trace: Traced, programs: Programs, kernels: Sequ
 
 
 def told_of_graphs(runs: Sequence[Ran], programs: Programs) -> list[Ran]:
-    """The same runs, those of a GPU by their instructions as far as these can be told.
+    """The same runs; those of a GPU have their instructions where the profile names them.
 
     Args:
       runs: in any order.

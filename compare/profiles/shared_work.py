@@ -127,7 +127,7 @@ class _Innermost:
 
 
 def pair_events(thread: int, events: Iterable[tuple[str, int, str]]) -> list[Task]:
-    """The tasks of a thread; of what neither begins nor ends within the profile, nothing is told.
+    """The tasks of a thread, without those that neither begin nor end within the profile.
 
     Args:
       thread: its number.

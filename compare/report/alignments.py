@@ -6,9 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from rich import box
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from compare.files import convert_plain
@@ -16,12 +14,13 @@ from compare.plain_json import write_json
 from compare.record.target_part import Target
 from compare.report.hlo_page import write_hlo_page
 from compare.report.model_explorer import write_model_explorer
+from compare.report.page_console import print_lines, print_rows
+from compare.report.pages import Table, columns
 from compare.report.pictures import write_picture
 from compare.report.program_texts import file_stem
 from compare.report.showable import mapping, one_line
 from compare.report.target_pages import tabs, write_target_pages
 from compare.report.target_tables import print_targets
-from compare.report.terminal import print_table
 
 _MOST_SHOWN = 20
 _MOST_LINES = 6
@@ -51,13 +50,9 @@ def print_alignments(record: Mapping[str, Any], console: Console) -> None:
     """The table of pairs and levels; then of every pair that is not equal its results and the reasons."""
     pairs = record["pairs"]
     levels = list(dict.fromkeys(level for pair in pairs for level in pair["levels"]))
-    table = Table(box=box.SIMPLE_HEAD if console.is_terminal else None, pad_edge=False)
-    for title in ("", *map(one_line, levels)):
-        table.add_column(title)
-    for pair in pairs:
-        table.add_row(Text(one_line(pair["name"])), *(Text(_cell(pair["levels"].get(level))) for level in levels))
-    print_table(console, table)
-    console.print(_LEGEND, style="dim", highlight=False, soft_wrap=True)
+    rows = [(pair["name"], *(_cell(pair["levels"].get(level)) for level in levels)) for pair in pairs]
+    print_rows(Table(columns("", *map(one_line, levels)), rows, most_on_console=len(rows)), console)
+    print_lines([_LEGEND], console, "note")
     for pair in pairs:
         for line in _residue(pair, len(pairs) > 1):
             console.print(line, soft_wrap=True)

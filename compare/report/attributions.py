@@ -17,7 +17,7 @@ from workloads._modes import JAX, PORT, TF, TF_JIT, Cell
 MOVED = 1.05
 """What a factor makes of the time at least to be told as a cost, where the run's margin is no wider."""
 SHARE = 0.5
-"""Of a factor's logarithm, what the lesser of its swaps has to have: else the other swap alone makes it."""
+"""The share of a factor's logarithm that the lesser of its swaps must have: else one swap alone makes the factor."""
 
 _ON_EITHER = {"frontend": ("under JAX's XLA", "under TF's"), "compiler": ("on the port's program", "on TF's")}
 

@@ -30,7 +30,7 @@ _ASIDE = dict(zip(BLOCKED, (1 / 1.03, 1.0, 1.03), strict=True))
 
 
 def page(record: ChainsInBlocks) -> Page:
-    """Of every chain its times by mode and size of the blocks, charts of both, and what follows."""
+    """Every chain: its times by mode and size of the blocks, charts of both, and what follows."""
     safe = printable(record)
     return Page(
         command="jaxport crossing blocks",

@@ -82,7 +82,7 @@ def times_compared(left: TimeSplit | None, right: TimeSplit | None, time: EditTi
     Args:
       left: a call before the edit.
       right: and after it.
-      time: of both in pairs of processes; None where nobody asked.
+      time: of both in pairs of processes; None where it was not requested.
     """
     totals = [_total(split) for split in (left, right)]
     if None not in totals:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
@@ -16,6 +15,7 @@ from compare.record.program_parts import Compiled, KernelTime, SmallRun
 from compare.record.workload_part import Workload
 from compare.report import numbers
 from compare.report.kernel_phases import by_phase
+from compare.report.pages import Item, Items
 from workloads._modes import JAX_CELL, TF_CELL, Cell
 
 
@@ -35,37 +35,18 @@ class Pair(Part, frozen=True):
     donation: Named[Donated] = msgspec.field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Item:
-    """One difference, what kind it is of, and the lines that it comes from."""
-
-    kind: str
-    text: str
-    sources: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Group:
-    """Differences of one direction; `none` says what an empty list means."""
-
-    title: str
-    note: str
-    items: tuple[Item, ...]
-    none: str
-
-
-def of_workload(workload: Workload) -> tuple[Group, ...]:
+def of_workload(workload: Workload) -> tuple[Items, ...]:
     """All of a workload of a run."""
     donation = (workload.alignment or Alignment()).donation
     return groups(Pair(compilers=workload.compilers, compiled=workload.compiled, donation=donation))
 
 
-def of_pair(plain: Mapping[str, Any]) -> tuple[Group, ...]:
+def of_pair(plain: Mapping[str, Any]) -> tuple[Items, ...]:
     """All of a pair of `compare.prove.program_alignment` as JSON."""
     return groups(files.convert_plain(plain, Pair))
 
 
-def groups(pair: Pair) -> tuple[Group, ...]:
+def groups(pair: Pair) -> tuple[Items, ...]:
     """All of a pair; what was not looked at is left out."""
     return (
         *_compiler_groups(pair.compilers),
@@ -75,21 +56,21 @@ def groups(pair: Pair) -> tuple[Group, ...]:
     )
 
 
-def _compiler_groups(compilers: Compilers | None) -> Iterator[Group]:
+def _compiler_groups(compilers: Compilers | None) -> Iterator[Items]:
     if compilers is None:
         return
     if compilers.reason:
-        yield Group("Compilers", "", (Item("", compilers.reason),), "")
+        yield Items("Compilers", "", (Item("", compilers.reason),), "")
         return
-    yield Group(
+    yield Items(
         "Frontend",
         "two programs under one compiler, beside where they part",
         _items(compilers.frontend),
         "no difference",
     )
-    yield Group("Compiler", "one program under two compilers", _items(compilers.compiler), "no difference")
+    yield Items("Compiler", "one program under two compilers", _items(compilers.compiler), "no difference")
     lines = tuple(Item("", line) for line in compilers.partitions)
-    yield Group("Kernels", f"how {TF_CELL} and {JAX_CELL} are partitioned into kernels", lines, "no difference")
+    yield Items("Kernels", f"how {TF_CELL} and {JAX_CELL} are partitioned into kernels", lines, "no difference")
 
 
 def _items(reasons: tuple[Reason, ...]) -> tuple[Item, ...]:
@@ -97,14 +78,14 @@ def _items(reasons: tuple[Reason, ...]) -> tuple[Item, ...]:
     return tuple(Item(reason.kind, reason.text, reason.sources) for reason in reasons if reason.kind != "operation")
 
 
-def _time_groups(cell: Cell, compiled: Compiled | None) -> Iterator[Group]:
+def _time_groups(cell: Cell, compiled: Compiled | None) -> Iterator[Items]:
     if compiled is None or not compiled.times:
         return
     for phase, kernels in by_phase(compiled.times, attrgetter("phase"), attrgetter("seconds")):
         title = f"Time in {cell}, {phase}" if phase else f"Time in {cell}"
-        yield Group(title, "longest kernels, and where they come from", tuple(map(_time, kernels)), "")
+        yield Items(title, "longest kernels, and where they come from", tuple(map(_time, kernels)), "")
     runs = tuple(map(_small_run, compiled.small_runs))
-    yield Group(f"Small kernels in {cell}", "in a row: candidates to compile together", runs, "none in a row")
+    yield Items(f"Small kernels in {cell}", "in a row: candidates to compile together", runs, "none in a row")
 
 
 def _time(kernel: KernelTime) -> Item:
@@ -116,16 +97,16 @@ def _small_run(run: SmallRun) -> Item:
     return Item(numbers.seconds(run.seconds), ", ".join(run.names), run.sources)
 
 
-def _by_pass(passes: Passes | None) -> Iterator[Group]:
+def _by_pass(passes: Passes | None) -> Iterator[Items]:
     if passes is not None:
         lines = tuple(Item("", line) for line in (passes.reason, *passes.lines) if line)
-        yield Group("Pass by pass", "both compiled here", lines, "")
+        yield Items("Pass by pass", "both compiled here", lines, "")
 
 
-def _donation_groups(donation: Mapping[str, Donated]) -> Iterator[Group]:
+def _donation_groups(donation: Mapping[str, Donated]) -> Iterator[Items]:
     if donation:
         items = tuple(item for side, arrays in donation.items() for item in _donations(side, arrays))
-        yield Group("Donation", "what a training step overwrites in place", items, "")
+        yield Items("Donation", "what a training step overwrites in place", items, "")
 
 
 def _donations(side: str, arrays: Donated) -> Iterator[Item]:

@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from rich import box
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from compare.record.envelope import Record
 from compare.record.vocabulary import FAIL, NOT_APPLICABLE, PASS
 from compare.report import narrow_arithmetic, node_rows, target_rows, verdicts
 from compare.report.baselines import against
-from compare.report.overviews import OverviewRow, find_columns, overview
+from compare.report.overviews import ColumnGroups, OverviewRow, find_columns, overview
+from compare.report.page_console import print_rows
+from compare.report.pages import Cell, Column, Table, columns
 from compare.report.showable import on_lines
+from compare.report.standings import ratio_cell
 from compare.report.tables import RatioRow, other_pass
-from compare.report.terminal import print_table
 from compare.report.verdicts import STYLES, WORDS
 from workloads._modes import Mode
 
-_NUMBERS = ("instructions\ntf / jax", "kernels tf/eager\n→ tf/jit → jax/jit")
-_RATIO = "time of jax/jit\nvs fastest TF mode"
-_ATTRIBUTION = "jax/jit vs tf/jit: frontend,\ncompiler, runtime"
-_COLUMNS = ("workload", "size", "parity", "gates that do not pass", *_NUMBERS, _RATIO, _ATTRIBUTION)
-_NARROW_COLUMNS = ("workload", "parity", "gates that do not pass", _RATIO)
-"""What a terminal of 80 columns has room for; the report has the rest."""
+_COLUMNS = (
+    *(Column("workload"), Column("size", room="wide"), Column("parity"), Column("gates that do not pass")),
+    Column("instructions\ntf / jax", "number", "wide"),
+    Column("kernels tf/eager\n→ tf/jit → jax/jit", "number", "wide"),
+    Column("time of jax/jit\nvs fastest TF mode"),
+    Column("jax/jit vs tf/jit: frontend,\ncompiler, runtime", room="wide"),
+)
 
 
 def print_overview(record: Record, console: Console, baseline: Mode | None = None) -> None:
@@ -37,74 +39,48 @@ def print_overview(record: Record, console: Console, baseline: Mode | None = Non
       baseline: a mode that every other one's time is held against, in a table of its own.
     """
     lines = on_lines(record)
-    has_rules = console.is_terminal
-    rows = overview(lines)
-    print_table(console, _table(rows, has_rules, _COLUMNS), lambda: _table(rows, has_rules, _NARROW_COLUMNS))
+    overview_rows = overview(lines)
+    groups = find_columns(overview_rows)
+    rows = [_row(row, groups) for row in overview_rows]
+    print_rows(Table(_COLUMNS, rows, most_on_console=len(rows)), console)
     if baseline is not None:
         console.print()
-        print_table(console, _baseline_table(lines, baseline, has_rules))
+        print_rows(_against_baseline(lines, baseline), console)
     for line in _lines(lines):
         console.print(line, soft_wrap=True)
 
 
-def _table(rows: Sequence[OverviewRow], has_rules: bool, columns: Sequence[str]) -> Table:
-    """The rows, without the columns that are empty in all of them."""
-    groups = find_columns(rows)
-    instructions, kernels = _NUMBERS
-    is_shown = {
-        instructions: groups.instructions,
-        kernels: groups.kernels,
-        _RATIO: groups.times,
-        _ATTRIBUTION: groups.attribution,
-    }
-    titles = [title for title in columns if is_shown.get(title, True)]
-    table = Table(box=box.SIMPLE_HEAD if has_rules else None, pad_edge=False)
-    for title in titles:
-        table.add_column(title, justify="right" if title in _NUMBERS else "left")
-    for cells in map(_cells, rows):
-        table.add_row(*(cells[title] for title in titles))
-    return table
-
-
-def _baseline_table(record: Record, baseline: Mode, has_rules: bool) -> Table:
-    table = Table(box=box.SIMPLE_HEAD if has_rules else None, pad_edge=False)
-    for title in ("workload", "mode", f"time vs {baseline}"):
-        table.add_column(title)
-    for workload in against(record, baseline):
-        if workload.reason:
-            table.add_row(Text(workload.name), "", Text(workload.reason))
-        for place, (mode, row) in enumerate(workload.rows):
-            reason = row.withheld and f"withheld: {row.withheld}"
-            table.add_row(
-                Text("" if place else workload.name),
-                Text(str(mode)),
-                Text(reason or f"{row.ratio} {row.interval} {row.verdict}"),
-            )
-    return table
-
-
-def _cells(row: OverviewRow) -> dict[str, Text]:
-    # Text, not str: a name such as "[red]" is no markup.
-    texts = (
-        Text(row.name),
-        Text(row.size),
-        _word(row.verdict),
-        _gates(row),
-        Text(" / ".join(row.instructions)),
-        Text(" → ".join(row.kernels)),
-        Text(_ratios(row)),
-        Text(", ".join(factor for _, factor in row.attribution)),
+def _row(row: OverviewRow, groups: ColumnGroups) -> tuple[Cell | str, ...]:
+    gates = {name: verdict for name, verdict in row.gates.items() if verdict not in (PASS, NOT_APPLICABLE)}
+    return (
+        row.name,
+        row.size,
+        verdicts.cell(row.verdict),
+        Cell("", chips=[replace(verdicts.cell(verdict), text=name) for name, verdict in gates.items()]),
+        " / ".join(row.instructions) if groups.instructions else "",
+        " → ".join(row.kernels) if groups.kernels else "",
+        _ratios(row) if groups.times else "",
+        ", ".join(factor for _, factor in row.attribution),
     )
-    return dict(zip(_COLUMNS, texts, strict=True))
+
+
+def _against_baseline(record: Record, baseline: Mode) -> Table:
+    rows: list[tuple[str, ...]] = []
+    for workload in against(record, baseline):
+        rows += [(workload.name, "", workload.reason)] if workload.reason else []
+        rows += [
+            (
+                "" if place else workload.name,
+                str(mode),
+                f"withheld: {row.withheld}" if row.withheld else ratio_cell(row),
+            )
+            for place, (mode, row) in enumerate(workload.rows)
+        ]
+    return Table(columns("workload", "mode", f"time vs {baseline}"), rows, most_on_console=len(rows))
 
 
 _MOST_DISAGREEMENTS = 4
 """Leaves of a workload in which TensorFlow's own modes disagree: a model has hundreds of gradients."""
-
-
-def _gates(row: OverviewRow) -> Text:
-    others = [(name, verdict) for name, verdict in row.gates.items() if verdict not in (PASS, NOT_APPLICABLE)]
-    return Text(", ").join(Text(name, style=STYLES.get(verdict, "")) for name, verdict in others)
 
 
 def _ratios(row: OverviewRow) -> str:

@@ -29,7 +29,7 @@ _ASIDE = 1.03
 
 
 def page(record: Crossings) -> Page:
-    """Of every function its times by size, ratios, charts of both, and what follows."""
+    """Every function: its times by size, ratios, charts of both, and what follows."""
     safe = printable(record)
     return Page(
         command="jaxport crossing",

@@ -114,7 +114,7 @@ def _general(reason: str, dtype: str) -> str:
 
 
 def computation_lines(function: TypedFunction) -> Iterator[str]:
-    """Of each narrow float, what the optimized modules compute in; of 64 bits, what JAX's parameters became."""
+    """The types that the optimized modules compute in for each narrow float; for 64 bits, those of JAX's parameters."""
     for row in function.rows:
         for program in row.programs:
             if row.dtype in _NARROW and not program.reason:

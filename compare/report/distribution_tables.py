@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import Console
-from rich.table import Column, Table
-from rich.text import Text
 
 from compare.record.distribution_part import (
     DistributedStep,
@@ -18,14 +16,16 @@ from compare.record.distribution_part import (
 )
 from compare.record.vocabulary import FAIL, NOT_APPLICABLE, PASS
 from compare.report import numbers
+from compare.report.page_console import print_lines, print_rows
+from compare.report.pages import Cell, Table, Tone, columns
 from compare.report.showable import relative_place
-from compare.report.terminal import cell, print_table
 from workloads._distributing import IN_TURN, OWN, SINGLE
 from workloads._modes import recorded_mode
 
 _WORDS = {PASS: "same", FAIL: "departs", None: numbers.MISSING}
 _VERDICTS = {PASS: "holds", FAIL: "fails", NOT_APPLICABLE: "refused"}
-_STYLES = {PASS: "green", FAIL: "red", NOT_APPLICABLE: "dim"}
+_TONES: Mapping[str, Tone] = {PASS: "pass", FAIL: "fail", NOT_APPLICABLE: "note"}
+_INDENT = "  "
 _TITLES = ("one device", "in turn", "other framework", "copies", "compiled", "exchanged", "a step")
 _MOST_GROUPS = 4
 
@@ -33,20 +33,18 @@ _MOST_GROUPS = 4
 def print_distributions(record: Distributions, console: Console) -> None:
     """Print every workload: a line a strategy, then sentences."""
     for distribution in record.workloads:
-        console.print(Text(_title(distribution), style="bold"), soft_wrap=True)
-        print_table(console, _table(distribution))
-        for line in sentences(distribution):
-            console.print(Text(line), soft_wrap=True)
+        print_lines([_title(distribution)], console, "strong")
+        print_rows(_table(distribution), console, _INDENT)
+        print_lines(list(sentences(distribution)), console)
         console.print()
     for name in dict.fromkeys(distribution.name for distribution in record.workloads):
         several = [distribution for distribution in record.workloads if distribution.name == name]
-        for line in _on_two_alone(several):
-            console.print(Text(line), soft_wrap=True)
+        print_lines(list(_on_two_alone(several)), console)
         if sum(map(_has_times, several)) > 1:
-            console.print(Text(f"{name}: {SCALED}", style="bold"), soft_wrap=True)
-            print_table(console, _scaling_table(several))
+            print_lines([f"{name}: {SCALED}"], console, "strong")
+            print_rows(_scaling_table(several), console, _INDENT)
             console.print()
-    console.print(Text(_note(record), style="dim"), soft_wrap=True)
+    print_lines([_note(record)], console, "note")
 
 
 def _on_two_alone(several: Sequence[Distribution]) -> Iterator[str]:
@@ -87,12 +85,12 @@ def _has_times(distribution: Distribution) -> bool:
 def _scaling_table(several: Sequence[Distribution]) -> Table:
     by_strategy = scaling(several)
     counts = sorted({count for ratios in by_strategy.values() for count in ratios})
-    columns = (Column(f"{count} device{'s' * (count > 1)}", justify="right") for count in counts)
-    table = Table(Column("  strategy", no_wrap=True), *columns, box=None, pad_edge=False, header_style="dim")
-    for name, ratios in by_strategy.items():
-        cells = (f"{ratios[count]:.2f}" if count in ratios else numbers.MISSING for count in counts)
-        table.add_row(cell(f"  {name}"), *map(cell, cells))
-    return table
+    titles = (f"{count} device{'s' * (count > 1)}" for count in counts)
+    rows = [
+        (name, *(f"{ratios[count]:.2f}" if count in ratios else numbers.MISSING for count in counts))
+        for name, ratios in by_strategy.items()
+    ]
+    return Table((*columns("strategy"), *columns(*titles, kind="number")), rows)
 
 
 def _title(distribution: Distribution) -> str:
@@ -110,15 +108,15 @@ def _note(record: Distributions) -> str:
 
 
 def _table(distribution: Distribution) -> Table:
-    columns = (Column(title, justify="right", no_wrap=True) for title in _TITLES)
-    table = Table(Column("  strategy", no_wrap=True), "verdict", *columns, box=None, pad_edge=False, header_style="dim")
-    for name, seconds in distribution.references.items():
-        table.add_row(cell(f"  {name}"), *map(cell, [""] * len(_TITLES)), cell(numbers.seconds(seconds)))
-    for name, step in distribution.strategies.items():
-        verdict = cell(_VERDICTS.get(step.verdict or "", numbers.MISSING))
-        verdict.stylize(_STYLES.get(step.verdict or "", ""))
-        table.add_row(cell(f"  {name}"), verdict, *map(cell, _cells(step)))
-    return table
+    references = [
+        (name, *[""] * len(_TITLES), numbers.seconds(seconds)) for name, seconds in distribution.references.items()
+    ]
+    strategies = [(name, _verdict(step.verdict or ""), *_cells(step)) for name, step in distribution.strategies.items()]
+    return Table((*columns("strategy", "verdict"), *columns(*_TITLES, kind="number")), [*references, *strategies])
+
+
+def _verdict(verdict: str) -> Cell:
+    return Cell(_VERDICTS.get(verdict, numbers.MISSING), _TONES.get(verdict, ""))
 
 
 def _name(mode_text: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from compare.report import numbers
-from compare.report.pages import Block, Cell, Column, Folded, Lines, Page, Section, Table, columns
+from compare.report.pages import Block, Cell, Column, Folded, Lines, Link, Page, Section, Table, columns
 from compare.report.showable import entries, mapping, part, text
 
 LONGEST = 300
@@ -50,7 +50,7 @@ def page(module: object) -> Page:
         title=text(module, "function"),
         origin=[f"module {text(module, 'number')}", *([kind] if kind else []), text(module, "name")],
         sections=list(_sections(module)),
-        links=[("All modules", "index.html")],
+        links=[Link("All modules", "index.html")],
     )
 
 

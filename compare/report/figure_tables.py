@@ -6,13 +6,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from rich.console import Console
-from rich.table import Column, Table
-from rich.text import Text
 
 from compare.record.envelope import Environment
 from compare.record.figure_part import VERDICTS, Figure, FigureRow, Figures, MeasuredExperiment, StatedFigure
 from compare.report import markdown, numbers
-from compare.report.terminal import cell, print_table
+from compare.report.page_console import print_facts, print_lines
+from compare.report.pages import Facts
 
 _TITLES = ("row", "what the documents show", "in", "their hardware", "their figure", "ours", "verdict", "why")
 _NONE = "none"
@@ -25,18 +24,13 @@ faster. The documents' letters and the words of the verdicts:"""
 def print_figures(figures: Figures, console: Console) -> None:
     """Print every row, then how many figures stand how."""
     for row in figures.rows:
-        console.print(Text(f"{row.row}: {row.what}", style="bold"), soft_wrap=True)
+        print_lines([f"{row.row}: {row.what}"], console, "strong")
         for claim in row.stated:
-            table = Table(Column(no_wrap=True), Column(overflow="fold"), box=None, pad_edge=False, show_header=False)
-            for title, text in _lines(claim):
-                table.add_row(cell(f"  {title}"), cell(text))
-            print_table(console, table)
-        for commands in row.commands:
-            console.print(Text(f"  $ {' && '.join(commands)}"), soft_wrap=True)
-        for line in _machine_lines(row):
-            console.print(Text(f"  {line}"), soft_wrap=True)
+            print_facts(Facts(list(_lines(claim))), console, "  ")
+        print_lines([f"  $ {' && '.join(commands)}" for commands in row.commands], console)
+        print_lines([f"  {line}" for line in _machine_lines(row)], console)
         console.print()
-    console.print(Text(summary(figures)), soft_wrap=True)
+    print_lines([summary(figures)], console)
 
 
 def _lines(claim: StatedFigure) -> Iterator[tuple[str, str]]:

@@ -22,7 +22,7 @@ from compare.report.cluster_rows import list_operations
 from compare.report.numbers import count_of
 
 _STANDING = (FOLDED, FUSED, REPLACED, CAME, ABSORBED)
-"""Kinds that are told as operations before and operations after."""
+"""Kinds of which the operations before and after are shown."""
 _CONSTANT = "Const"
 _PLUMBING = frozenset(
     {
@@ -56,7 +56,7 @@ class Known(IntEnum):
 
 
 class _Form(IntEnum):
-    """How changes are told, in the order of the rows."""
+    """The words for changes, in the order of the rows."""
 
     BEFORE_AND_AFTER = 0
     NEW = 1
@@ -66,14 +66,14 @@ class _Form(IntEnum):
 
 @dataclass(frozen=True)
 class _Told:
-    """Changes as they are told."""
+    """Changes in words."""
 
     form: _Form
     text: str
 
 
 def rewrite_rows(optimization: Optimization) -> list[RewriteRow]:
-    """The changes, by the passes that made them; what is told as operations before and after first."""
+    """The changes, by the passes that made them; those with operations before and after come first."""
     rows: dict[tuple[tuple[Known, str], _Told], list[Sequence[NodeRewrite]]] = {}
     for members in _groups(optimization.rewrites):
         rows.setdefault((_made_by(members[0], optimization), _told_of(members)), []).append(members)

@@ -17,8 +17,8 @@ from compare.report import compilers, hlo_reasons, numbers
 from compare.report.hlo_reasons import SIDES
 from compare.report.kernel_phases import by_phase
 from compare.report.page_html import TEMPLATES, script_hash, styles, templates
+from compare.report.pages import Link
 from compare.report.showable import entries, mapping, part, printable, text
-from compare.report.target_pages import Tab
 from compare.writing import write_atomically
 from workloads._modes import JAX_CELL, TF_CELL
 
@@ -33,7 +33,7 @@ Rank = tuple[int, int, int]
 """A place in the left program; before it, at it, or after it; a place among all."""
 
 
-def write_hlo_page(view: Json, out: Path, tabs: Sequence[Tab] = ()) -> Path:
+def write_hlo_page(view: Json, out: Path, tabs: Sequence[Link] = ()) -> Path:
     """Write the page of `compare.hlo.showing.view` whole or not at all, making its folder; returns its path.
 
     Args:
@@ -46,7 +46,7 @@ def write_hlo_page(view: Json, out: Path, tabs: Sequence[Tab] = ()) -> Path:
     return out
 
 
-def page(view: Json, tabs: Sequence[Tab] = ()) -> str:
+def page(view: Json, tabs: Sequence[Link] = ()) -> str:
     """The whole page: no network, every string of the programs escaped, all that needs no script above what does."""
     safe = printable(view)
     script = "\n".join((TEMPLATES / name).read_text() for name in SCRIPTS)
@@ -70,7 +70,7 @@ def page(view: Json, tabs: Sequence[Tab] = ()) -> str:
             made=compilers.of_pair(safe),
             data=Markup(_embed(payload(safe))),
             tabs=tabs,
-            style=styles("hlo.css", "target.css"),
+            style=styles("hlo.css"),
             script=Markup(script),
             script_hash=script_hash(script),
         )

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import Console
-from rich.padding import Padding
-from rich.table import Column, Table
-from rich.text import Text
 
 from compare.record.limit_part import PAIR, PROGRAMS, STREAM, Limit, LimitWay, TriedLimits, is_as_stated
 from compare.report import markdown, numbers
-from compare.report.terminal import cell, print_table
+from compare.report.page_console import print_facts, print_lines, print_rows
+from compare.report.pages import Cell, Facts, Table, columns
 
 _LONGEST, _SENTENCE = 160, 40
 """Characters of an error: it ends where it gets longer, or with its first sentence unless that is a short one."""
@@ -30,34 +29,25 @@ _OURS = "measured"
 
 def print_list(limits: Sequence[Limit], console: Console) -> None:
     """Print what there is, by theme."""
-    table = Table(
-        Column("limit", no_wrap=True), Column("command", no_wrap=True), "what is run", box=None, pad_edge=False
-    )
-    theme = ""
-    for limit in limits:
-        if limit.theme != theme:
-            theme = limit.theme
-            table.add_row(Text(theme, style="bold"))
-        table.add_row(cell(f"  {limit.name}"), cell(PROGRAMS.get(limit.kind, limit.command)), cell(_statement(limit)))
-    print_table(console, table)
+    rows: list[tuple[Cell | str, ...]] = []
+    for theme, of_theme in itertools.groupby(limits, lambda limit: limit.theme):
+        rows.append((Cell(theme, "strong"), "", ""))
+        rows += [(f"  {row.name}", PROGRAMS.get(row.kind, row.command), _statement(row)) for row in of_theme]
+    print_rows(Table(columns("limit", "command", "what is run"), rows, most_on_console=len(rows)), console)
 
 
 def _statement(limit: Limit) -> str:
-    """Of a pair its first sentence: what is run is alike for all of them."""
+    """The first sentence of a pair, since all pairs run the same; the summary of another limit."""
     return limit.statement.partition(". ")[0] if limit.kind == PAIR else limit.summary
 
 
 def print_limits(limits: Sequence[Limit], console: Console) -> None:
     """Print limits that were run, then how many agree."""
     for limit in limits:
-        console.print(Text(f"{limit.name}: {limit.summary}", style="bold"), soft_wrap=True)
-        console.print(Text(f"{_says(limit)}: {limit.statement}"), soft_wrap=True)
-        table = Table(Column(no_wrap=True), Column(overflow="fold"), box=None, pad_edge=False, show_header=False)
-        for way, outcome in limit.ways.items():
-            table.add_row(cell(f"  {way}"), cell(describe_way(outcome)))
-        print_table(console, table)
-        for line in _remarks(limit):
-            console.print(Padding(Text(line), (0, 0, 0, 2)), soft_wrap=True)
+        print_lines([f"{limit.name}: {limit.summary}"], console, "strong")
+        print_lines([f"{_says(limit)}: {limit.statement}"], console)
+        print_facts(Facts([(way, describe_way(outcome)) for way, outcome in limit.ways.items()]), console, "  ")
+        print_lines([f"  {line}" for line in _remarks(limit)], console)
         console.print()
     console.print(summary(limits))
 
@@ -79,7 +69,7 @@ def _remarks(limit: Limit) -> Iterator[str]:
 
 
 def verdict(limit: Limit) -> str:
-    """Whether what was seen is what the document states, and where it is not."""
+    """Whether the outcome is what the document states, and in which ways it is not."""
     if limit.agrees is None:
         return _unknown_text(limit) if limit.ways else "not run"
     if limit.agrees:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
-from compare.report.pages import Lines, Page, Table
+from compare.report.pages import Cell, Facts, Lines, Page, Table
 from compare.report.showable import each_string, printable
 
 _Value = TypeVar("_Value")
@@ -67,6 +67,9 @@ def parts(page: Page) -> Iterator[str]:
         for block in section.blocks:
             if isinstance(block, Table):
                 yield from _table(block)
+            elif isinstance(block, Facts):
+                texts = ((title, fact.text if isinstance(fact, Cell) else fact) for title, fact in block.pairs)
+                yield from _items(f"{title}: {text}" for title, text in texts)
             elif isinstance(block, Lines):
                 yield from _paragraphs([f"{block.title}:"] if block.title and block.lines else [])
                 yield from _items(block.lines)

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rich.console import Console
-from rich.padding import Padding
-from rich.table import Column, Table
-from rich.text import Text
 
 from compare.counterparts.raw_operations import PLUMBING, RawOperation, RawTable
 from compare.counterparts.rows import Operation as MapRow
 from compare.counterparts.rows import Row
 from compare.operations.finding import Found
 from compare.operations.missing import Missing
-from compare.report import terminal
+from compare.report.page_console import print_facts, print_lines, print_rows
+from compare.report.pages import Column, Facts, Table, columns
 from workloads._inspection import Operation
 from workloads._raw_operations import XLA_DEVICE
 
@@ -24,36 +22,33 @@ _DOCUMENTS = {"operations": "~1500", "xla_kernel": "~500", "hlo_opcodes": "~50"}
 _GRADIENT = {"registered": "yes", "none": "none", "missing": "no"}
 """By what is registered, whether there is a gradient: none at all, or asking for it raises."""
 
+_MISSING = (Column("operation"), Column("nodes", "number"), *columns("why", "where"))
 _MOST_NAMES = 8
-"""Of rows that merely have an operation in them."""
+"""The most names of layers or operations that contain an operation."""
 
 
 def count_table(table: RawTable) -> Table:
     """How many operations there are, beside the numbers that documents give."""
     counts = table.counts
-    table_shown = Table("operations", "public", "all", "documents", box=None, pad_edge=False)
-    for name, public, every, of in (
+    rows = (
         ("registered", counts["public"], counts["operations"], "operations"),
         ("with a kernel for the CPU", counts["public_cpu_kernel"], counts["cpu_kernel"], ""),
         ("with a kernel for XLA", counts["public_xla_kernel"], counts["xla_kernel"], "xla_kernel"),
         ("of which a call was compiled", None, counts["compiled"], ""),
         ("of which every call was refused", None, counts["refused"], ""),
         ("HLO opcodes that these calls became", None, counts["hlo_opcodes"], "hlo_opcodes"),
-    ):
-        cells = (name, "" if public is None else f"{public:,}", f"{every:,}", _DOCUMENTS.get(of, ""))
-        table_shown.add_row(*map(terminal.cell, cells))
-    return table_shown
+    )
+    cells = [
+        (name, "" if public is None else f"{public:,}", f"{every:,}", _DOCUMENTS.get(document, ""))
+        for name, public, every, document in rows
+    ]
+    return Table((*columns("operations"), *columns("public", "all", "documents", kind="number")), cells)
 
 
 def operation_table(operations: Sequence[Found]) -> Table:
     """An operation a line."""
-    first = Column("operation", no_wrap=True)
-    xla = Column("XLA", no_wrap=True)
-    code = Column("in JAX", overflow="fold")
-    table_shown = Table(first, "CPU", xla, "gradient", code, box=None, pad_edge=False)
-    for operation in operations:
-        table_shown.add_row(*map(terminal.cell, _line(operation)))
-    return table_shown
+    rows = list(map(_line, operations))
+    return Table(columns("operation", "CPU", "XLA", "gradient", "in JAX"), rows, most_on_console=len(rows))
 
 
 def _line(operation: Found) -> tuple[str, ...]:
@@ -85,17 +80,9 @@ def _without_row(name: str, operation_row: RawOperation) -> str:
 def print_in_full(operations: Sequence[Found], console: Console) -> None:
     """Print operations with all that is known of each."""
     for operation in operations:
-        console.print(Text(operation.name, style="bold"), Padding(_in_full(operation), (0, 0, 1, 2)), sep="\n")
-
-
-def _in_full(operation: Found) -> Table:
-    table = Table.grid(padding=(0, 2))
-    table.add_column(style="cyan", no_wrap=True)
-    table.add_column(overflow="fold")
-    for name, value in _facts(operation):
-        if value:
-            table.add_row(name, terminal.cell(value))
-    return table
+        print_lines([operation.name], console, "strong")
+        print_facts(Facts([fact for fact in _facts(operation) if fact[1]]), console, "  ")
+        console.print()
 
 
 def _facts(operation: Found) -> Iterator[tuple[str, str]]:
@@ -160,20 +147,9 @@ def print_missing(lacking: Sequence[Missing], operations: Sequence[Operation], c
     for lacks, title in (("compile", "XLA cannot compile here"), ("counterpart", "without a counterpart in JAX")):
         of_it = [missing for missing in lacking if missing.lacks == lacks]
         nodes = sum(missing.count for missing in of_it)
-        console.print(
-            Text(
-                f"{title}: {len({missing.type for missing in of_it})} of {len(types)} types, "
-                f"{nodes} of {len(operations)} nodes"
-            )
-        )
-        if of_it:
-            console.print(Padding(_lacking(of_it), (0, 0, 1, 2)))
-
-
-def _lacking(lacking: Sequence[Missing]) -> Table:
-    table_shown = Table(Column("operation", no_wrap=True), "nodes", "why", "where", box=None, pad_edge=False)
-    for missing in lacking:
-        table_shown.add_row(
-            *map(terminal.cell, (missing.type, str(missing.count), missing.why, " ".join(missing.places)))
-        )
-    return table_shown
+        lacking_types = f"{len({missing.type for missing in of_it})} of {len(types)} types"
+        print_lines([f"{title}: {lacking_types}, {nodes} of {len(operations)} nodes"], console)
+        rows = [(missing.type, str(missing.count), missing.why, " ".join(missing.places)) for missing in of_it]
+        if rows:
+            print_rows(Table(_MISSING, rows, most_on_console=len(rows)), console, "  ")
+            console.print()

@@ -5,15 +5,24 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from compare.record.envelope import Record
 from compare.record.workload_part import Workload
 from compare.report import numbers
 from compare.report.attributions import factors
+from compare.report.pages import Cell, Column, Table
 from compare.report.tables import RatioRow, against_best, of_programs, other_pass
-from compare.report.verdicts import gate_verdicts, outcome
+from compare.report.verdicts import WORDS, cell, gate_verdicts, outcome
 from workloads._modes import JAX, JAX_JIT, JAX_TUNED, TF, TF_EAGER, TF_JIT, Mode
+
+_COLUMNS = (
+    *(Column("workload", "wrap"), Column("size", "wrap"), Column("parity", "wrap")),
+    *(Column(title, "number", group="instructions") for title in ("TF", "JAX")),
+    *(Column(title, "number", group="kernels") for title in ("tf/eager", "→ tf/jit", "→ jax/jit")),
+    Column("time of jax/jit vs fastest TF mode"),
+    *(Column(title, "number", group="jax/jit vs tf/jit is due to") for title in ("frontend", "compiler", "runtime")),
+)
 
 
 @dataclass(frozen=True)
@@ -25,7 +34,7 @@ class OverviewRow:
     size: str
     dtype: str
     verdict: str
-    """Of parity, or that a result is missing: see `verdicts.outcome`."""
+    """The verdict on parity, or that a result is missing: see `verdicts.outcome`."""
     gates: Mapping[str, str]
     instructions: tuple[str, str]
     kernels: tuple[str, str, str]
@@ -35,7 +44,7 @@ class OverviewRow:
     tuned: RatioRow | None = None
     """The same of jax/tuned, where the port declares compiler options; beside the other, never in its place."""
     programs: RatioRow | None = None
-    """Of the two programs under one compiler, where TensorFlow was not timed."""
+    """The ratio of the two programs under one compiler, where TensorFlow was not timed."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +69,40 @@ def find_columns(rows: Sequence[OverviewRow]) -> ColumnGroups:
         times=any(row.ratio or row.tuned or row.programs for row in rows),
         attribution=any(row.attribution for row in rows),
     )
+
+
+def table(rows: Sequence[OverviewRow]) -> Table:
+    """The overview of a page.
+
+    Args:
+      rows: of the overview.
+    """
+    groups = find_columns(rows)
+    return Table(_COLUMNS, [_cells(row, groups) for row in rows], "overview", most=len(rows))
+
+
+def _cells(row: OverviewRow, groups: ColumnGroups) -> tuple[Cell | str, ...]:
+    gates = [Cell(name, note=WORDS.get(verdict, verdict), status=verdict) for name, verdict in row.gates.items()]
+    ratios = [*_ratio(row.programs or row.ratio)]
+    ratios += [Cell("with compiler options:", "note"), *_ratio(row.tuned)] if row.tuned else []
+    factors = [factor for _, factor in row.attribution] or [numbers.MISSING] * 3
+    return (
+        Cell(row.name, link=f"#{row.anchor}"),
+        Cell(row.size or numbers.MISSING, note=row.dtype),
+        replace(cell(row.verdict), chips=gates),
+        *(row.instructions if groups.instructions else ("", "")),
+        *(row.kernels if groups.kernels else ("", "", "")),
+        Cell("", lines=ratios if groups.times else ()),
+        *(factors if groups.attribution else ("", "", "")),
+    )
+
+
+def _ratio(row: RatioRow | None) -> Sequence[Cell]:
+    if row is None:
+        return (Cell("not timed", "note"),)
+    other = f"vs {row.pair.right}" if row.pair else row.name
+    word = replace(cell(row.verdict, row.withheld), note=other)
+    return (word,) if row.withheld else (Cell(row.ratio, "strong", row.interval), word)
 
 
 def overview(record: Record) -> tuple[OverviewRow, ...]:

@@ -10,7 +10,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from compare.report.numbers import count_of
-from compare.report.pages import Cell, Lines, Page, Section, Table
+from compare.report.pages import Cell, Facts, Lines, Page, Section, Table
 from compare.report.showable import one_line
 from compare.report.terminal import print_table
 
@@ -37,10 +37,12 @@ def print_page(page: Page, console: Console) -> None:
 def print_section(section: Section, console: Console) -> None:
     """Print a section: its tables, below them what follows."""
     print_lines([": ".join(filter(None, (section.name, section.summary)))], console, "strong")
-    blocks = [block for block in section.blocks if isinstance(block, Table | Lines)]
+    blocks = [block for block in section.blocks if isinstance(block, Table | Facts | Lines)]
     for place, block in enumerate(blocks):
         if isinstance(block, Lines):
             _print_sentences(block, console)
+        elif isinstance(block, Facts):
+            print_facts(block, console, _INDENT)
         elif block.is_nested:
             _print_nested(block, console)
         elif block.rows:
@@ -65,6 +67,25 @@ def print_lines(lines: Sequence[str], console: Console, tone: str = "") -> None:
     """
     for line in lines:
         console.print(Text(line, style=_STYLES.get(tone, "")), soft_wrap=True)
+
+
+def print_facts(facts: Facts, console: Console, indent: str = "") -> None:
+    """Print titles with a text beside each.
+
+    Args:
+      facts: to print.
+      console: where to.
+      indent: before each title.
+    """
+    print_lines([indent + facts.title] if facts.title and facts.pairs else [], console, "strong")
+    grid = Grid(box=None, pad_edge=False, show_header=False)
+    grid.add_column(style="cyan", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for title, value in facts.pairs:
+        cell = value if isinstance(value, Cell) else Cell(value)
+        note = Text(one_line(f"  {cell.note}" if cell.note else ""), style=_STYLES["note"])
+        grid.add_row(Text(one_line(indent + title)), _text(cell, "").append_text(note))
+    print_table(console, grid)
 
 
 def print_rows(table: Table, console: Console, indent: str = "") -> None:
@@ -104,7 +125,8 @@ def _grid(table: Table, indent: str, has_rules: bool, rooms: Sequence[str]) -> G
 
 
 def _text(cell: Cell, indent: str) -> Text:
-    return Text(one_line(indent + cell.text), style=_STYLES.get(cell.tone, ""))
+    text = Text(one_line(indent + cell.text), style=_STYLES.get(cell.tone, ""))
+    return text.append_text(Text(", ").join(_text(chip, "") for chip in cell.chips))
 
 
 def _print_nested(table: Table, console: Console) -> None:

@@ -10,7 +10,6 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from compare.report import report_words
 from compare.report.pages import Page
 from compare.report.showable import printable
 from compare.writing import write_atomically
@@ -20,7 +19,17 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 def render(page: Page) -> str:
     """The page. Every string of it is escaped, and but for charts none is markup."""
-    return templates().get_template("page.html.j2").render(page=printable(page), style=styles("dump.css", "page.css"))
+    script = (TEMPLATES / "page.js").read_text() if page.is_filtered else ""
+    return (
+        templates()
+        .get_template("page.html.j2")
+        .render(
+            page=printable(page),
+            style=styles("dump.css", "page.css"),
+            script=Markup(script),
+            script_hash=script_hash(script),
+        )
+    )
 
 
 def write_page(page: Page, path: Path) -> Path:
@@ -32,15 +41,13 @@ def write_page(page: Page, path: Path) -> Path:
 @functools.cache
 def templates() -> Environment:
     """The templates: strings are escaped, and an unknown name is an error."""
-    environment = Environment(
+    return Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals["report_words"] = report_words
-    return environment
 
 
 def styles(*names: str) -> Markup:

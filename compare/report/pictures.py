@@ -21,7 +21,7 @@ Json = Mapping[str, Any]
 WHOLE = 300
 """Up to so many values a picture shows each of them; beyond, a fusion is one box."""
 DRAWN = 500
-"""Beyond so many boxes or arrows Graphviz takes a minute and more, and nobody finds anything."""
+"""The most boxes or arrows: with more, Graphviz takes a minute and longer, and a reader finds nothing."""
 
 MISSING_DOT = (
     "expected Graphviz's dot on the PATH, found none: apt-get install graphviz, then dot -Tsvg -O {name} draws it"

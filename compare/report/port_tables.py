@@ -40,4 +40,4 @@ def print_function(port: FunctionPort) -> None:
     for remark in port.written.remarks:
         terminal.say(f"note: {comment_text(remark)}")
     for place in port.written.unwritten:
-        terminal.say(f"to be written: {place.told}")
+        terminal.say(f"to be written: {place.description}")

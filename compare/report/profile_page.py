@@ -103,7 +103,7 @@ def sentences(profile: ReadProfile) -> Iterator[str]:
         yield _longest(profile.kernels[0])
     yield from _idle_time(profile)
     if profile.kernels and not profile.phases:
-        yield "nothing tells of a gradient: kernels are not grouped by phase"
+        yield "no name says which kernels belong to a gradient: kernels are not grouped by phase"
     yield from profile.notes
 
 

@@ -10,6 +10,7 @@ from compare.record.alignment_part import Alignment
 from compare.record.program_parts import Written
 from compare.record.workload_part import Workload
 from compare.report import numbers
+from compare.report.pages import Line, Pane
 from compare.report.showable import present
 from compare.report.tables import SIDES
 
@@ -22,29 +23,6 @@ MAX_COLUMNS = 500
 
 _STABLEHLO = re.compile(r'"?\b(?:stablehlo|chlo|mhlo)\.([\w.]+)')
 _HLO = re.compile(r"^\s*(?:ROOT )?%?[\w.\-]+ = .*?[\])}] ([a-z][\w\-]*)\(")
-
-
-@dataclass(frozen=True)
-class Line:
-    """One line of a text; `marked` where its operation occurs more or less often on the other side."""
-
-    text: str
-    marked: bool
-
-
-@dataclass(frozen=True)
-class Pane:
-    """A text with its line numbers, cut to what a page can hold."""
-
-    title: str
-    lines: tuple[Line, ...]
-    omitted: int
-    note: str = ""
-
-    @property
-    def numbering(self) -> str:
-        """The gutter."""
-        return "\n".join(str(number) for number in range(1, len(self.lines) + 1))
 
 
 @dataclass(frozen=True)

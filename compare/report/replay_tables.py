@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from compare.record.replay_part import ReplayedDump, ReplayedModule
 from compare.report import numbers
 from compare.report.numbers import count_of
+from compare.report.page_console import print_lines, print_rows
+from compare.report.pages import Column, Table
 from compare.report.showable import on_lines
-from compare.report.terminal import print_table
 
-_COLUMNS = ("module", "function", "from", "read back", "compile", "run", "results", "optimized")
-_NARROW_COLUMNS = ("module", "function", "compile", "run", "optimized")
-"""What a terminal of 80 columns has room for."""
-_NUMBERS = frozenset({"module", "compile", "run"})
+_COLUMNS = (
+    *(Column("module", "number"), Column("function"), Column("from", room="wide"), Column("read back", room="wide")),
+    *(Column("compile", "number"), Column("run", "number"), Column("results", room="wide"), Column("optimized")),
+)
 _AFTER = "after_optimizations"
 
 
 def print_dump(dump: ReplayedDump, console: Console) -> None:
     """A row a module, below it why one fails, and what of one could not be tried; at last how many fail."""
     safe = on_lines(dump)
-    print_table(console, _table(safe, _COLUMNS), lambda: _table(safe, _NARROW_COLUMNS))
-    for line in _lines(safe):
-        console.print(Text(line), soft_wrap=True)
+    rows = list(map(_cells, safe.modules))
+    print_rows(Table(_COLUMNS, rows, most_on_console=len(rows)), console)
+    print_lines(list(_lines(safe)), console)
 
 
 def headline(dump: ReplayedDump) -> str:
@@ -35,16 +33,6 @@ def headline(dump: ReplayedDump) -> str:
     failing = sum(bool(module.failure) for module in dump.modules)
     sentence = f"{count_of(len(dump.modules), 'module')} run again on inputs of seed {dump.seed}"
     return f"{sentence}, {failing} failed" if failing else f"{sentence}, none failed"
-
-
-def _table(dump: ReplayedDump, columns: Sequence[str]) -> Table:
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for name in columns:
-        table.add_column(name, justify="right" if name in _NUMBERS else "left", overflow="fold")
-    for module in dump.modules:
-        cells: dict[str, str] = dict(zip(_COLUMNS, _cells(module), strict=True))
-        table.add_row(*(Text(cells[name]) for name in columns))
-    return table
 
 
 def _cells(module: ReplayedModule) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ GATES = {
 COLUMNS = {
     "case": "one set of inputs on which both sides are compared",
     "leaf": "one array of a result, such as an output or the gradient of a weight",
-    "oracle": "TensorFlow's model in float64, the reference",
+    "JAX vs oracle": "the oracle is TensorFlow's model in float64, the reference",
     "error": "the largest difference in the leaf, divided by the leaf's largest value",
     "bound": "the largest error that the gate allows",
     "error ÷ bound": "above 1 the leaf fails",

@@ -47,7 +47,7 @@ def page(*records: Record) -> str:
 
 
 def _workloads(records: Sequence[Record]) -> Iterator[tuple[str, Workload]]:
-    """Every workload of every record; one that several records have is told apart by its run's number."""
+    """Every workload of every record; where several records have it, the number of the run is part of its name."""
     runs = Counter(name for record in records for name in record.workloads)
     for number, record in enumerate(records, 1):
         for name, workload in record.workloads.items():

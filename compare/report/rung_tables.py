@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import Console
-from rich.table import Column, Table
-from rich.text import Text
 
 from compare.record.rung_part import AGREES, NOT_COMPARED, NOT_REACHED, Ladder, Layers, LayerVerdict, Rung
 from compare.record.vocabulary import FAIL, NOT_APPLICABLE, NOT_JUDGED, PASS
-from compare.report import terminal
+from compare.report.page_console import print_lines, print_rows
+from compare.report.pages import Cell, Column, Table, Tone, columns
 
 _WORDS = {PASS: "holds", FAIL: "fails", NOT_APPLICABLE: "none", NOT_REACHED: "not reached", NOT_JUDGED: "not judged"}
-_STYLES = {PASS: "green", FAIL: "bold red", NOT_JUDGED: "yellow", NOT_REACHED: "dim", NOT_APPLICABLE: "dim"}
+_TONES: Mapping[str, Tone] = {
+    **{PASS: "pass", FAIL: "fail", NOT_JUDGED: "warning", NOT_REACHED: "note", NOT_APPLICABLE: "note"}
+}
+_LAYERS = (
+    *columns("layer", "class", "module", ""),
+    *(Column("error", "number"), Column("given TF's input", "number"), Column("why")),
+)
 _STATES = {
     "agrees": "agrees",
     "departs": "departs by itself",
@@ -27,61 +32,46 @@ _AROUND = 3
 
 def print_ladder(ladder: Ladder, console: Console) -> None:
     """Print every rung, the layers of one that fails, and what to look at."""
-    terminal.print_table(console, _rungs(ladder))
+    print_rows(_rungs(ladder), console)
     failing = next((rung for rung in ladder.rungs if rung.name == ladder.fails), None)
     if failing is not None:
         _print_failing(failing, console)
     advice = [line for rung in ladder.rungs for line in rung.next]
     if advice:
         console.print()
-        console.print(Text("look at", style="bold"))
-        for number, line in enumerate(advice, 1):
-            console.print(Text(f"  {number}. {line}"), soft_wrap=True)
+        print_lines(["look at"], console, "strong")
+        print_lines([f"  {number}. {line}" for number, line in enumerate(advice, 1)], console)
 
 
 def _rungs(ladder: Ladder) -> Table:
-    table = Table(Column("rung", no_wrap=True), Column("", no_wrap=True), ladder.name, box=None, pad_edge=False)
+    rows: list[tuple[Cell | str, ...]] = []
     for rung in ladder.rungs:
-        lines = [*rung.told, *rung.remarks] or [""]
-        verdict = Text(_WORDS.get(rung.verdict, rung.verdict), style=_STYLES.get(rung.verdict, ""))
-        table.add_row(terminal.cell(rung.name), verdict, terminal.cell(lines[0]))
-        for line in lines[1:]:
-            table.add_row("", "", terminal.cell(line))
-    return table
+        first, *others = [*rung.told, *rung.remarks] or [""]
+        verdict = Cell(_WORDS.get(rung.verdict, rung.verdict), _TONES.get(rung.verdict, ""))
+        rows += [(rung.name, verdict, first), *(("", "", line) for line in others)]
+    return Table(columns("rung", "", ladder.name), rows)
 
 
 def _print_failing(rung: Rung, console: Console) -> None:
     layers = rung.layers
     if layers is not None and layers.reason:
         console.print()
-        console.print(
-            Text(f"layers could not be matched: {layers.reason}; the whole output is compared"), soft_wrap=True
-        )
+        print_lines([f"layers could not be matched: {layers.reason}; the whole output is compared"], console)
     elif layers is not None:
         console.print()
-        terminal.print_table(console, layer_table(layers))
-        for line in _notes(layers):
-            console.print(Text(line, style="dim"), soft_wrap=True)
+        rows = list(map(_layer, _select_shown(layers.calls)))
+        print_rows(Table(_LAYERS, rows, most_on_console=len(rows)), console)
+        print_lines(list(_notes(layers)), console, "note")
 
 
-def layer_table(layers: Layers) -> Table:
-    """Layers from shortly before the first that departs to the last that was looked at."""
-    table = Table(
-        *(Column("layer", no_wrap=True), "class", "module", "", Column("error", justify="right")),
-        *(Column("given TF's input", justify="right"), "why"),
-        box=None, pad_edge=False,
-    )  # fmt: skip
-    for call in _select_shown(layers.calls):
-        state = Text(_STATES.get(call.state, call.state), style="bold red" if call.state == "departs" else "")
-        texts = (_error(call.error), _error(call.own_error), call.reason or call.seen_as)
-        table.add_row(
-            *map(terminal.cell, (_label(call), call.class_name, call.module or "none")), state,
-            *map(terminal.cell, texts),
-        )  # fmt: skip
-    return table
+def _layer(call: LayerVerdict) -> tuple[Cell | str, ...]:
+    state = Cell(_STATES.get(call.state, call.state), "fail" if call.state == "departs" else "")
+    errors = _error(call.error), _error(call.own_error)
+    return _label(call), call.class_name, call.module or "none", state, *errors, call.reason or call.seen_as
 
 
 def _select_shown(calls: Sequence[LayerVerdict]) -> Sequence[LayerVerdict]:
+    """Layers from shortly before the first that departs to the last that was compared."""
     apart = [index for index, call in enumerate(calls) if call.state not in (AGREES, NOT_COMPARED)]
     return calls[max(0, apart[0] - _AROUND) : apart[-1] + 1] if apart else calls
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
 from compare.record.alignment_part import Alignment
 from compare.record.parity_part import Deviation, Parity
 from compare.record.timing_part import Timing
+from compare.record.vocabulary import FAIL, NOT_APPLICABLE
 from compare.record.workload_part import Workload
 from compare.report import (
     attributions,
@@ -17,16 +17,32 @@ from compare.report import (
     narrow_arithmetic,
     node_rows,
     numbers,
-    pages,
     program_texts,
     reach,
+    report_words,
     tables,
-    target_rows,
+    target_blocks,
     timing_notes,
     verdicts,
 )
 from compare.report.overviews import OverviewRow
-from compare.report.pages import Block, Cell, Charts, Column, Folded, Lines, Table, columns
+from compare.report.pages import (
+    Beside,
+    Block,
+    Cell,
+    Charts,
+    Column,
+    Facts,
+    Folded,
+    Lines,
+    Link,
+    Links,
+    Panes,
+    Part,
+    Section,
+    Table,
+    columns,
+)
 from compare.report.standings import ratio_cell
 from workloads._dimensions import describe_dimensions
 from workloads._modes import JAX_JIT, JAX_TUNED
@@ -43,6 +59,7 @@ _REACH = (
     *(Column("input", "code"), *columns("pass", "verdict"), Column("where only the port breaks", "wrap")),
     *columns("first operation that breaks", "TensorFlow's line", kind="code wrap"),
 )
+_OPCODES = (Column("operation", "code"), *columns("TF", "JAX", "JAX \N{MINUS SIGN} TF", kind="number"))
 _FRONTIER = (Column("side"), *columns("operation", "name", "source", kind="code wrap"), Column("reason", "wrap"))
 _KERNELS = (Column("mode"), Column("kernels", "number"), Column("", "wrap"), Column("names", "code wrap"))
 _MODES = (
@@ -61,87 +78,99 @@ _PEERS = (
 )
 
 
-@dataclass(frozen=True)
-class ProgramSection:
-    """Both programs as handed to XLA, and what was made of them."""
-
-    opcodes: Sequence[program_texts.OpcodeRow]
-    programs: Sequence[program_texts.Pane]
-    same_program: bool
-    stages: Sequence[tuple[str, Sequence[program_texts.Pane]]]
-    modules: Sequence[program_texts.Pane]
-    alignment: str
-    frontier: Sequence[Block]
-    page: str
-    """The path of the page that shows both, value by value."""
-    made: Sequence[compilers.Group]
-    matrix: Sequence[tuple[str, Sequence[tables.CellRow]]]
-
-
-@dataclass(frozen=True)
-class Section:
-    """One workload on the page."""
-
-    row: OverviewRow
-    node: str
-    """That it was judged and timed on; "" where there was one machine."""
-    summary: str
-    source: str
-    main_pass: str
-    cost: str
-    facts: Sequence[tuple[str, str]]
-    failures: Table
-    why_missing: str
-    places: Sequence[Block]
-    """Where the pass that fails departs from TensorFlow's."""
-    gates: Sequence[verdicts.GateRow]
-    parity: Sequence[Block]
-    """What qualifies the gates, and training losses."""
-    programs: ProgramSection
-    kernels: Table
-    targets: Sequence[target_rows.TargetRows]
-    attributions: Sequence[str]
-    timing: Sequence[Block]
-    conditions: Sequence[Block]
-    """Under which times were taken."""
-    costs: Sequence[pages.Section]
-    """Startup, the roofline, and batch sizes."""
-
-
 def section(row: OverviewRow, workload: Workload) -> Section:
     """The section of one workload, below its row of the overview."""
-    remarks = (attributions.in_words(workload), tables.page_faults_in_words(workload))
+    lacks = verdicts.why_missing(workload)
+    remarks = filter(None, (attributions.in_words(workload), tables.page_faults_in_words(workload)))
+    conclusions = [f"{line}." for line in (*remarks, *narrow_arithmetic.in_words(workload))]
+    failures = [(failure.side, failure.doing, failure.reason) for failure in verdicts.failures(workload)]
+    compiler_notes = compilers.of_workload(workload)
+    differences = Folded("Differences between the frontends and between the compilers", [Beside(compiler_notes)])
+    timing = [
+        Lines(conclusions, "strong"),
+        *([differences] if compiler_notes else []),
+        *(_timing(workload) or _absent("Nothing was timed", lacks)),
+        *_conditions(workload),
+    ]
+    targets = [target_blocks.part(name, target) for name, target in workload.targets.items()]
     return Section(
-        row=row,
-        node=node_rows.of_workload(workload),
+        name=row.name,
         summary=workload.summary,
-        source=workload.source,
-        main_pass=tables.main_pass(workload),
-        cost=tables.cost(workload),
-        facts=_facts(workload),
-        failures=Table(
-            _FAILURES, [(row.side, row.doing, row.reason) for row in verdicts.failures(workload)], "failures"
-        ),
-        why_missing=verdicts.why_missing(workload),
-        gates=verdicts.gates(workload),
-        places=[Lines(verdicts.places(workload), title="Where the pass that fails departs")],
-        parity=_parity(workload),
-        programs=_programs(workload, row.name),
-        kernels=Table(_KERNELS, [_kernels(row) for row in tables.kernels(workload)], "kernels"),
-        targets=[target_rows.rows(name, target) for name, target in workload.targets.items()],
-        attributions=[*filter(None, remarks), *narrow_arithmetic.in_words(workload)],
-        timing=_timing(workload),
-        conditions=_conditions(workload),
-        costs=cost_sections.sections(workload),
+        anchor=row.anchor,
+        verdict=verdicts.cell(row.verdict),
+        blocks=[
+            Facts(_facts(row, workload)),
+            *([Part("Missing results", [Table(_FAILURES, failures, "failures")], "fail")] if failures else []),
+            Part("Parity", [*_gates(workload, lacks), *_parity(workload)]),
+            Part("Programs", list(_programs(workload, row.name, lacks))),
+            Part("Compiled modules", list(_modules(workload, lacks))),
+            *([Part("Targets", [Lines([target_blocks.NOTHING_RAN], "note"), *targets])] if targets else []),
+            Part("Timing", timing),
+            *(Part(part.name, part.blocks) for part in cost_sections.sections(workload)),
+        ],
     )
 
 
-def _facts(workload: Workload) -> list[tuple[str, str]]:
-    """Dimensions, then inputs with their types, then the compiler options that the port declares."""
-    dimensions = [(name, numbers.scalar(value)) for name, value in workload.dimensions.items()]
-    facts = [*dimensions, *workload.inputs.items()]
-    options = tables.compiler_options(workload)
-    return [*facts, (f"compiler options of {JAX_TUNED}", options)] if options else facts
+def _absent(what: str, lacks: str) -> list[Block]:
+    return [Lines([f"{what}: {lacks}."], "note")]
+
+
+def _facts(row: OverviewRow, workload: Workload) -> list[tuple[str, str]]:
+    """Its size, dimensions, inputs with their types, and where it comes from."""
+    facts = [
+        ("size", ", ".join(filter(None, (row.size or numbers.MISSING, row.dtype)))),
+        ("node", node_rows.of_workload(workload)),
+        *((name, numbers.scalar(value)) for name, value in workload.dimensions.items()),
+        *workload.inputs.items(),
+        (f"compiler options of {JAX_TUNED}", tables.compiler_options(workload)),
+        ("compiled and timed", tables.main_pass(workload)),
+        ("cost", tables.cost(workload)),
+        ("source", workload.source),
+    ]
+    return [(name, text) for name, text in facts if text]
+
+
+def _gates(workload: Workload, lacks: str) -> list[Block]:
+    parts = [_gate(gate) for gate in verdicts.gates(workload)]
+    places = Lines(verdicts.places(workload), title="Where the pass that fails departs")
+    return [places, *(parts or _absent("Parity was not judged", lacks))]
+
+
+def _gate(gate: verdicts.GateRow) -> Part:
+    """A gate with its leaves: those that pass are folded where they are many, all others never."""
+    explanation = report_words.GATES.get(gate.name, "") if gate.verdict != NOT_APPLICABLE else ""
+    messages = [leaf.message for leaf in gate.failing if leaf.message] or [gate.message]
+    has_failed = bool(gate.failing) or gate.verdict == FAIL
+    more = f"{numbers.count_of(len(messages) - 1, 'more message')}"
+    is_folded = len(gate.passing) > _UNFOLDED
+    leaves_shown = (*gate.failing, *gate.unjudged, *(() if is_folded else gate.passing))
+    blocks = [
+        Lines([explanation] if explanation else [], "note"),
+        Lines(messages[:1] if has_failed else [], "fail"),
+        *([Folded(more, [Lines(messages[1:], "fail")])] if has_failed and len(messages) > 1 else []),
+        _leaves(leaves_shown, gate.against),
+        *([Folded(f"{len(gate.passing)} passing leaves", [_leaves(gate.passing, gate.against)])] if is_folded else []),
+    ]
+    reason = "" if gate.verdict == FAIL else gate.reason
+    return Part(gate.name, blocks, verdict=verdicts.cell(gate.verdict), note=reason)
+
+
+def _leaves(leaves: Sequence[verdicts.LeafRow], against: str) -> Table:
+    titles = [
+        *(*columns("verdict", "pass", "case"), Column("leaf", "code wrap"), Column("dtype")),
+        Column("compared", group=against),
+        *(Column(title, "number", group=against) for title in ("error", "bound", "error ÷ bound")),
+        *(Column("TF eager vs TF XLA", "number"), Column("worst element", "code wrap")),
+    ]
+    return Table(titles, list(map(_leaf, leaves)), "compared leaves", most=len(leaves), hints=report_words.COLUMNS)
+
+
+def _leaf(leaf: verdicts.LeafRow) -> tuple[Cell | str, ...]:
+    return (
+        *(verdicts.cell(leaf.verdict), leaf.pass_, Cell(leaf.case, hint=report_words.explain_case(leaf.case))),
+        *(leaf.leaf, leaf.dtype, leaf.compared, Cell(leaf.error, "strong"), leaf.bound, leaf.used),
+        *("" if leaf.noise == numbers.MISSING else leaf.noise, leaf.worst),
+    )
 
 
 def _parity(workload: Workload) -> list[Block]:
@@ -183,24 +212,64 @@ def _deviation(deviation: Deviation) -> Sequence[str]:
     return deviation.gate, deviation.kind or "declared", where, *errors, deviation.reason
 
 
-def _programs(workload: Workload, name: str) -> ProgramSection:
+def _programs(workload: Workload, name: str, lacks: str) -> Iterator[Block]:
+    """Both programs as handed to XLA, where they diverge, and every stage before."""
+    alignment, page = program_texts.alignment(workload), program_texts.page(workload, name)
+    same = program_texts.same_program(workload)
+    yield Lines([
+        *([f"{alignment}."] if alignment else []),
+        *(["Both frontends handed XLA the same text (equal sha256)."] if same else []),
+    ])  # fmt: skip
+    yield Links([Link("Both programs, value by value", page)] if page and alignment else [])
+    yield from _frontier(workload)
+    if panes := program_texts.programs(workload):
+        rows = [
+            (Cell(row.opcode, "differs" if row.difference else ""), row.tf, row.jax, Cell(row.difference, "strong"))
+            for row in program_texts.opcodes(workload)
+        ]
+        opcodes = Table(_OPCODES, rows, "operations", most=len(rows))
+        yield Beside([*([opcodes] if rows else []), Panes(panes)])
+    else:
+        yield from _absent("No program was lowered", lacks)
+    for stage, texts in program_texts.stages(workload):
+        yield Folded(f"Stage {stage}", [Panes(texts)])
+
+
+def _frontier(workload: Workload) -> list[Block]:
     departures = (workload.alignment or Alignment()).frontier
     rows = [
         (departure.side, departure.op, departure.name, departure.source, departure.reason) for departure in departures
     ]
     title = f"Frontier: the programs diverge in {numbers.count_of(len(rows), 'place')}"
-    frontier = Table(_FRONTIER, rows, title=title if len(rows) <= _UNFOLDED else "")
-    return ProgramSection(
-        opcodes=program_texts.opcodes(workload),
-        programs=program_texts.programs(workload),
-        same_program=program_texts.same_program(workload),
-        stages=program_texts.stages(workload),
-        modules=program_texts.modules(workload),
-        alignment=program_texts.alignment(workload),
-        frontier=[frontier if len(rows) <= _UNFOLDED else Folded(title, [frontier])],
-        page=program_texts.page(workload, name),
-        made=compilers.of_workload(workload),
-        matrix=tables.matrix(workload),
+    if len(rows) <= _UNFOLDED:
+        return [Table(_FRONTIER, rows, title=title)]
+    return [Folded(title, [Table(_FRONTIER, rows)])]
+
+
+def _modules(workload: Workload, lacks: str) -> Iterator[Block]:
+    """What each compiler made of each program, and the kernels that ran."""
+    cells = [cell for _, of_frontend in tables.matrix(workload) for cell in of_frontend]
+    if cells:
+        yield Facts([(cell.name, cell.reason) for cell in cells if cell.reason])
+        yield _matrix([cell for cell in cells if not cell.reason])
+    else:
+        yield from _absent("Nothing was compiled", lacks)
+    for module in program_texts.modules(workload):
+        yield Folded(f"Optimized module {module.title}", [Panes([module])])
+    kernels = [_kernels(row) for row in tables.kernels(workload)]
+    yield Table(_KERNELS, kernels, "kernels", "Kernels executed, counted by the profiler")
+    if not kernels:
+        yield from _absent("No mode was profiled", lacks)
+
+
+def _matrix(cells: Sequence[tables.CellRow]) -> Table:
+    """A column a cell: one frontend's program compiled by one side's XLA."""
+    titles = dict.fromkeys(title for cell in cells for title, text in cell.facts if text != numbers.MISSING)
+    rows = [(title, *(dict(cell.facts).get(title, numbers.MISSING) for cell in cells)) for title in titles]
+    return Table(
+        (Column("program @ compiler"), *columns(*(cell.name for cell in cells), kind="number")),
+        rows,
+        "frontend by compiler",
     )
 
 

@@ -13,7 +13,7 @@ HEIGHT = 220
 _DASHED, _SOLID = [5, 3], [1, 0]
 _TICKS = [digit * 10.0**power for power in range(-9, 5) for digit in (1, 2, 5)]
 _ROOM = 0.16
-"""Of the plot's width, right of the last point: names of the lines stand there."""
+"""The share of the plot's width right of the last point, for the names of the lines."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ def _lines(rows: Sequence[Place], across: Across, up: alt.Y, span: Sequence[floa
 
 
 def _ends(rows: Sequence[Place], span: Sequence[float]) -> list[Place]:
-    """Of each mode the last point, moved to where its name may stand."""
+    """The last point of each mode, moved so that names do not overlap."""
     modes = dict.fromkeys(row.mode for row in rows)
     last = [max((row for row in rows if row.mode == mode), key=lambda row: row.size) for mode in modes]
     places = drawing.apart([row.value for row in last], span, HEIGHT)

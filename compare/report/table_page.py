@@ -33,8 +33,9 @@ class Page:
 
 def render(page: Page) -> str:
     """The page as HTML. Every string of it is escaped."""
+    verdict = verdicts.cell(page.verdict) if page.verdict else Cell("")
     style = Markup((TEMPLATES / "check.css").read_text())
-    return templates().get_template("table.html.j2").render(page=page, words=verdicts.WORDS, style=style)
+    return templates().get_template("table.html.j2").render(page=page, verdict=verdict, style=style)
 
 
 class Display:

@@ -20,8 +20,8 @@ from workloads._modes import CELL_PAIRS, JAX_RETAINED, PORT, TF_CELL, Cell, Mode
 SIDES = {_modes.TF: "TF", _modes.JAX: "JAX"}
 
 FAULT_S, FAULTS_SHARE = 1e-6, 0.05
-"""What a page fault takes, and from which part of a call on it is told. Without 13,200 faults ResNet's step took 16 ms
-less, without 15,600 BERT's 13 ms: docs/results/zoo.md."""
+"""Seconds of a page fault, and the smallest share of a call at which faults are reported. Without 13,200
+faults ResNet's step took 16 ms less, without 15,600 BERT's 13 ms: docs/results/zoo.md."""
 LARGE_PAGE_FAULTS = 512
 """Faults of 4 KiB in one large page of 2 MiB: with fewer, large pages cannot help."""
 LARGE_PAGES = "GLIBC_TUNABLES=glibc.malloc.hugetlb=1"
@@ -81,7 +81,7 @@ class CellRow:
 
 
 def order_modes(modes: Iterable[str]) -> list[str]:
-    """Modes in the order in which they are told: TF then JAX, eager before compiled, unknown ones last."""
+    """Modes in the order of all tables: TF then JAX, eager before compiled, unknown ones last."""
     places = {str(mode): place for place, mode in enumerate((*_modes.MODES, *_modes.IN_OTHER_PROCESSES))}
     return sorted(modes, key=lambda mode: places.get(mode, len(places)))
 
@@ -256,7 +256,7 @@ def main_pass(workload: Workload) -> str:
 
 
 def other_pass(workload: Workload) -> str:
-    """The same where it is not what is taken unless somebody chooses; else empty."""
+    """The same where it is not the default; else empty."""
     return main_pass(workload) if workload.main_pass and workload.main_pass != default_pass(workload.passes) else ""
 
 

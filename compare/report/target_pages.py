@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import msgspec
 
 from compare import files
 from compare.record.base import Count, Many, Named, Part, Text
-from compare.record.target_part import Target
-from compare.report import numbers, target_rows
-from compare.report.page_html import styles, templates
+from compare.record.target_part import Launch, Target
+from compare.report import numbers, page_html, target_blocks, target_rows
+from compare.report.pages import Cell, Line, Lines, Link, Page, Pane, Section
 from compare.report.program_texts import cut, file_stem
 from compare.report.showable import mapping, printable, text
-from compare.report.target_rows import LaunchRow
+from compare.report.target_blocks import Levels
 from compare.writing import write_atomically
 
 MOST_LADDERS = 100
 """Kernels of a cell whose texts a page holds, those with most bytes first: a browser opens no page of a thousand."""
 
+_OPENING = (
+    "Most bytes first. A row opens to its kernel at every level of lowering; the figures beside their names are lines."
+)
 _LONGEST_STEM = 100
-"""Of a pair and of a device: no file system takes more than 255 bytes."""
+"""Characters of a pair's and of a device's name: no file system takes more than 255 bytes."""
 
 
 class Level(Part, frozen=True):
@@ -50,41 +51,6 @@ class Ladders(Part, frozen=True):
     ladders: Named[Many[Ladder]] = msgspec.field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Tab:
-    """A page of a pair: the alignment, or a device."""
-
-    title: str
-    file: str
-    current: bool = False
-
-    @property
-    def href(self) -> str:
-        """Beside the other pages."""
-        return quote(self.file)
-
-
-@dataclass(frozen=True)
-class LevelRow:
-    """A kernel at one level: what is shown of it, and the way to the rest."""
-
-    name: str
-    lines: str
-    said: str
-    text: str
-    numbering: str
-    file: str
-    href: str
-
-
-@dataclass(frozen=True)
-class Opened:
-    """What a launch opens to: its levels, the number of the launch that has them, or what only hlo.json has."""
-
-    levels: tuple[LevelRow, ...] = ()
-    same_as: int | None = None
-
-
 def write_target_pages(pair: Mapping[str, Any], out: Path) -> list[Path]:
     """Write a page for every device of a pair of `jaxport hlo` into a folder that is there; their paths."""
     paths = []
@@ -97,7 +63,7 @@ def write_target_pages(pair: Mapping[str, Any], out: Path) -> list[Path]:
 
 def pages(pair: Mapping[str, Any]) -> dict[str, str]:
     """By device, its page."""
-    return {device: _page(pair, device) for device in mapping(pair, "targets")}
+    return {device: page_html.render(_page(pair, device)) for device in mapping(pair, "targets")}
 
 
 def page_names(pair: Mapping[str, Any]) -> dict[str, str]:
@@ -110,70 +76,78 @@ def page_names(pair: Mapping[str, Any]) -> dict[str, str]:
     return names
 
 
-def tabs(pair: Mapping[str, Any], current: str = "") -> tuple[Tab, ...]:
+def tabs(pair: Mapping[str, Any], current: str = "") -> tuple[Link, ...]:
     """The pages of a pair, with that of a device as the current one, or the alignment's; none without devices."""
     names = page_names(pair)
     if not names:
         return ()
-    alignment = Tab("alignment", f"{file_stem(text(pair, 'name'))}.html", not current)
-    return (alignment, *(Tab(printable(device), name, device == current) for device, name in names.items()))
+    alignment = Link("alignment", f"{file_stem(text(pair, 'name'))}.html", not current)
+    return (alignment, *(Link(printable(device), name, device == current) for device, name in names.items()))
 
 
-def _page(pair: Mapping[str, Any], device: str) -> str:
+def _page(pair: Mapping[str, Any], device: str) -> Page:
     plain = printable(mapping(pair, "targets", device))
-    rows = target_rows.rows(printable(device), files.convert_plain(plain, Target))
-    ladders = files.convert_plain(plain, Ladders).ladders
-    by_launch = {
-        cell.side: _open_launches(cell.launches, ladders.get(cell.name, ()), _dump(pair, device, cell.side))
-        for cell in rows.cells
-    }
-    return (
-        templates()
-        .get_template("target.html.j2")
-        .render(
-            name=printable(text(pair, "name")),
-            rows=rows,
-            tabs=tabs(pair, device),
-            opened=by_launch,
-            style=styles("target.css"),
-        )
+    target, name = files.convert_plain(plain, Target), printable(device)
+    return Page(
+        command="jaxport hlo",
+        title=target_rows.sentence(name, target),
+        tab=f"{printable(text(pair, 'name'))} on {name}",
+        origin=[printable(text(pair, "name")), target_blocks.NOTHING_RAN],
+        sections=list(_sections(name, target, files.convert_plain(plain, Ladders), _dump(pair, device))),
+        links=tabs(pair, device),
+        verdict=target_blocks.equality(target),
+        remarks=list(target_rows.notes(target)),
     )
 
 
-def _dump(pair: Mapping[str, Any], device: str, side: str) -> str:
-    """Where `jaxport hlo` keeps what XLA dumped of a cell, beside the page."""
-    return f"{file_stem(text(pair, 'name'))}.targets/{device.replace(':', '-')}/{side}"
+def _sections(name: str, target: Target, ladders: Ladders, dump: str) -> Iterator[Section]:
+    """Both programs on a device, then what is launched of each."""
+    cells = target_rows.of_sides(target)
+    compiled = [cell for cell in cells.values() if not cell.reason]
+    remarks = [target_blocks.BOUND] if compiled else []
+    if compiled and not any(cell.launched for cell in compiled):
+        remarks.append("XLA lists no launches for this device.")
+    blocks = [*target_blocks.summary(name, target), Lines(remarks, "note")]
+    yield Section(f"Both programs on {name}", blocks=blocks)
+    for side, cell in cells.items():
+        if cell.launched:
+            of_cell = ladders.ladders.get(target_rows.CELLS[side], ())
+            levels = _open_launches(target_blocks.in_order(cell), of_cell, f"{dump}/{side}")
+            table = target_blocks.launch_table(side, cell, levels)
+            title = f"{target_rows.CELLS[side]}: what is launched of {target_rows.PROGRAMS[side]}"
+            yield Section(title, blocks=[Lines([_OPENING], "note"), table, Lines([target_blocks.LEGEND], "note")])
 
 
-def _open_launches(launches: Sequence[LaunchRow], ladders: Sequence[Ladder], dump: str) -> dict[int, Opened]:
+def _dump(pair: Mapping[str, Any], device: str) -> str:
+    """Where `jaxport hlo` keeps what XLA dumped for a device, beside the page."""
+    return f"{file_stem(text(pair, 'name'))}.targets/{device.replace(':', '-')}"
+
+
+def _open_launches(launches: Sequence[tuple[int, Launch]], ladders: Sequence[Ladder], dump: str) -> dict[int, Levels]:
     """By launch what it opens to; a kernel that is launched again points to its first row."""
     by_kernel = {(ladder.kernel, ladder.instruction): ladder.levels for ladder in ladders if ladder.levels}
     first: dict[tuple[str, str], int] = {}
-    by_launch: dict[int, Opened] = {}
-    for launch in launches:
+    by_launch: dict[int, Levels] = {}
+    for order, launch in launches:
         kernel = (launch.kernel, launch.instruction)
         if kernel in first:
-            by_launch[launch.order] = Opened(same_as=first[kernel])
+            by_launch[order] = Levels(same_as=first[kernel])
         elif kernel in by_kernel and len(first) < MOST_LADDERS:
-            first[kernel] = launch.order
-            by_launch[launch.order] = Opened(tuple(_level(level, dump) for level in by_kernel[kernel]))
+            first[kernel] = order
+            levels = by_kernel[kernel]
+            chips = [f"{level.name} {numbers.count(level.lines)}" for level in levels]
+            by_launch[order] = Levels([_pane(level, dump) for level in levels], chips)
         elif kernel in by_kernel:
-            by_launch[launch.order] = Opened()
+            by_launch[order] = Levels()
     return by_launch
 
 
-def _level(level: Level, dump: str) -> LevelRow:
-    lines_shown = level.text.splitlines()
-    count_text = numbers.count(level.lines)
-    more = level.lines is not None and level.lines > len(lines_shown)
-    return LevelRow(
-        name=level.name,
-        lines=count_text,
-        said=f"first {len(lines_shown)} of {count_text} lines"
-        if more
-        else f"{count_text} line{'' if level.lines == 1 else 's'}",
-        text="\n".join(map(cut, lines_shown)),
-        numbering="\n".join(str(number) for number in range(1, len(lines_shown) + 1)),
-        file=level.file,
-        href=quote(f"{dump}/{level.file}") if level.file else "",
-    )
+def _pane(level: Level, dump: str) -> Pane:
+    """A kernel at one level: its first lines, and the way to the rest."""
+    lines = level.text.splitlines()
+    is_cut = level.lines is not None and level.lines > len(lines)
+    plural = "" if level.lines == 1 else "s"
+    count = numbers.count(level.lines)
+    size = f"first {len(lines)} of {count} lines" if is_cut else f"{count} line{plural}"
+    note = Cell(f"{size}, all in {level.file}", link=f"{dump}/{level.file}") if level.file else size
+    return Pane(level.name, [Line(cut(line)) for line in lines], note=note)

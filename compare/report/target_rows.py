@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from compare.record.base import Number
-from compare.record.target_part import Launch, OnTarget, Target
+from compare.record.target_part import OnTarget, Target
 from compare.report import numbers
 from compare.report.showable import present
 from workloads._modes import JAX, TF, Cell
@@ -35,68 +35,6 @@ class Figure:
         """Whether both are known, are not the same, and say something of the module."""
         is_known = self.title != COMPILED_IN and numbers.MISSING not in self.texts
         return is_known and (self.texts[0] != self.texts[1] or self.exact[0] != self.exact[1])
-
-
-@dataclass(frozen=True)
-class LaunchRow:
-    """One launch; `order` is its place in the runtime's order, from 1."""
-
-    order: int
-    kernel: str
-    kind: str
-    instruction: str
-    library: str
-    grid: str
-    threads: str
-    registers: str
-    spills: str
-    shared_memory: str
-    occupancy: str
-    limited_by: str
-    filled: str
-    bytes: str
-    sources: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class CellRows:
-    """One program on the device: what it launches, most bytes first, or why there is nothing."""
-
-    side: str
-    name: str
-    program: str
-    reason: str
-    launches: tuple[LaunchRow, ...]
-
-
-@dataclass(frozen=True)
-class TargetRows:
-    """One device with both programs."""
-
-    name: str
-    sentence: str
-    equal: bool | None
-    facts: tuple[tuple[str, str], ...]
-    notes: tuple[str, ...]
-    figures: tuple[Figure, ...]
-    cells: tuple[CellRows, ...]
-    differences: Sequence[str]
-    regrouped: Sequence[str]
-
-
-def rows(name: str, target: Target) -> TargetRows:
-    """All that is shown of both programs on a device."""
-    return TargetRows(
-        name=name,
-        sentence=sentence(name, target),
-        equal=target.equal,
-        facts=_facts(target),
-        notes=tuple(_notes(target)),
-        figures=tuple(figures(target)),
-        cells=tuple(_cell(side, cell) for side, cell in of_sides(target).items()),
-        differences=target.differences,
-        regrouped=target.regrouped,
-    )
 
 
 def of_sides(target: Target) -> dict[str, OnTarget]:
@@ -208,55 +146,13 @@ def _too_large(target: Target) -> str:
     return f"{what} into its {memory}" if too_large else ""
 
 
-def _facts(target: Target) -> tuple[tuple[str, str], ...]:
-    facts = (
-        ("device", target.description),
-        ("memory", numbers.binary_bytes(target.memory_bytes)),
-        ("figures of the device from", target.source),
-        ("compiled by", ", ".join(f"{name} {version}" for name, version in target.packages.items())),
-    )
-    return tuple((name, fact) for name, fact in facts if fact not in ("", numbers.MISSING))
-
-
-def _notes(target: Target) -> Iterator[str]:
+def notes(target: Target) -> Iterator[str]:
     """Each note once, with its cell where the other has it not."""
     cells = of_sides(target)
     for note in dict.fromkeys(note for cell in cells.values() for note in cell.notes):
         having = [CELLS[side] for side, cell in cells.items() if note in cell.notes]
         compiled = [side for side, cell in cells.items() if not cell.reason]
         yield note if len(having) >= len(compiled) else f"{having[0]}: {note}"
-
-
-def _cell(side: str, cell: OnTarget) -> CellRows:
-    launches = [_launch(order, launch) for order, launch in enumerate(cell.launched, 1)]
-    heaviest = sorted(launches, key=lambda row: -(cell.launched[row.order - 1].bytes or 0))
-    return CellRows(side, CELLS[side], PROGRAMS[side], cell.reason, tuple(heaviest))
-
-
-def _launch(order: int, launch: Launch) -> LaunchRow:
-    return LaunchRow(
-        order=order,
-        kernel=launch.kernel,
-        kind=launch.kind,
-        instruction=launch.instruction or numbers.MISSING,
-        library=launch.library or numbers.MISSING,
-        grid=_by_axis(launch.grid),
-        threads=_by_axis(launch.threads),
-        registers=numbers.count(launch.registers),
-        spills=numbers.binary_bytes(launch.spill_bytes),
-        shared_memory=numbers.binary_bytes(launch.shared_memory_bytes),
-        occupancy=numbers.share(launch.occupancy),
-        limited_by=launch.limited_by,
-        filled=numbers.share(launch.filled),
-        bytes=numbers.binary_bytes(launch.bytes),
-        sources=launch.sources,
-    )
-
-
-def _by_axis(sizes: Sequence[int]) -> str:
-    """(8, 2, 1) as "8 x 2": axes after the last that has more than one say nothing."""
-    last = max((axis for axis, size in enumerate(sizes) if size != 1), default=0)
-    return " x ".join(f"{size:,}" for size in sizes[: last + 1]) or numbers.MISSING
 
 
 def _bytes(title: str, values: Iterable[Number]) -> Figure:

@@ -93,7 +93,7 @@ def _unsaid(target: Target) -> Iterator[str]:
 
 
 def _note_lines(rows_shown: Sequence[Row]) -> Iterator[Text]:
-    """Each note once, with whom it is said of; a device alone where it is said of all its workloads."""
+    """Each note once, after the devices it applies to; with workloads where it does not apply to all of them."""
     subjects: dict[str, list[tuple[str, str]]] = {}
     for name, device, target in rows_shown:
         for note in dict.fromkeys(note for cell in target_rows.of_sides(target).values() for note in cell.notes):

@@ -144,7 +144,7 @@ def say(*lines: object) -> None:
 
 
 def complain(line: str) -> None:
-    """One line of jaxport's on standard error; where nobody takes it, the exit code says what it says."""
+    """Print one line of jaxport on standard error; where that is closed, the exit code has to do."""
     with contextlib.suppress(OSError):
         print(f"jaxport: {one_line(line)}", file=sys.stderr, flush=True)
 
@@ -157,3 +157,19 @@ def explain(text: str) -> None:
 def print_json(data: Any) -> None:
     """The data alone on standard output, as JSON for every parser: NaN and infinities are strings."""
     write(json.dumps(to_json(data), allow_nan=False) + "\n")
+
+
+def print_answer(data: Any, as_json: bool, show: Callable[[Console], object], *paths: object) -> None:
+    """Print what a command found: for programs as JSON; for a reader as it is shown, with the files that have it.
+
+    Args:
+      data: what was found.
+      as_json: whether a program reads it.
+      show: prints it to a console.
+      paths: of files with more of it.
+    """
+    if as_json:
+        print_json(data)
+    else:
+        show(console())
+        say(*paths)

@@ -62,7 +62,7 @@ def threads(workload: Workload) -> Threads | None:
 
 
 def _usage(bound: Bound, equal: bool | None) -> str:
-    """What nobody counted is equal only where a GPU computed, and threads launched."""
+    """Threads that were not counted are equal only on a GPU, where threads just launch kernels."""
     is_launched = equal and bound.parallelism is None
     return "launched from" if is_launched else f"used {_many(bound.parallelism, 'thread')} on"
 

@@ -19,7 +19,7 @@ from workloads._spec import GATES
 
 INCOMPLETE = "incomplete"
 LEFT = "left"
-"""What is said of a port in which places are left to write, whatever the gates say of the rest."""
+"""The verdict on a port with places that are left to write, whatever the gates say of the rest."""
 
 WORDS = {
     PASS: "pass",
@@ -31,7 +31,7 @@ WORDS = {
 }
 
 STYLES = {PASS: "green", FAIL: "bold red", INCOMPLETE: "yellow", NOT_JUDGED: "yellow", LEFT: "yellow"}
-"""Of a word on the console."""
+"""The styles of verdicts on the console."""
 
 _TONES: Mapping[str, Tone] = {
     **{PASS: "pass", "faster": "pass", FAIL: "fail", "slower": "fail", "equivalent": "", NOT_APPLICABLE: "note"},
@@ -164,7 +164,7 @@ def verdict(workload: Workload) -> str:
 def cell(verdict: str | None, withheld: str = "") -> Cell:
     """A verdict in words and by its colour; or that it is withheld, and why."""
     text = "withheld" if withheld else verdict or NOT_JUDGED
-    return Cell(WORDS.get(text, text), _TONES.get(text, "warning"), withheld)
+    return Cell(WORDS.get(text, text), _TONES.get(text, "warning"), withheld, status=text)
 
 
 def is_judged(workload: Workload) -> bool:
@@ -189,7 +189,7 @@ def gates(workload: Workload) -> tuple[GateRow, ...]:
 
 
 def failures(workload: Workload) -> tuple[FailureRow, ...]:
-    """The results that are missing; those that one side lacks for one reason are told at once."""
+    """The results that are missing; those that one side lacks for one reason are one row."""
     lacking: dict[tuple[str, str], list[str]] = {}
     for failure in workload.failures:
         lacking.setdefault((failure.side or "?", failure.reason), []).append(failure.doing)

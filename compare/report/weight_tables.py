@@ -6,36 +6,31 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
 from rich.console import Console
-from rich.table import Column, Table
-from rich.text import Text
 
 from compare.report import terminal
 from compare.report.numbers import count_of
+from compare.report.page_console import print_lines, print_rows
+from compare.report.pages import Column, Table, columns
 from compare.weights.receipt import CarriedLayer, CarriedOptimizer, Receipt
 from compare.weights.returning import Returned
 
+_COLUMNS = (*columns("layer", "class", "in Flax", "at"), Column("weights", "number"), Column("attributes that agree"))
+
 
 def print_carriage(receipt: Receipt, console: Console) -> None:
-    """Print each layer with what became of it, and what nobody checked."""
+    """Print each layer with its counterpart, and the attributes that were not checked."""
     counts = Counter(leaf.layer for leaf in receipt.leaves)
-    terminal.print_table(console, _layers(receipt.layers, counts))
+    rows = [_layer(layer, counts[layer.path]) for layer in receipt.layers]
+    print_rows(Table(_COLUMNS, rows, most_on_console=len(rows)), console)
     console.print()
-    for line in _notes(receipt):
-        console.print(Text(line), soft_wrap=True)
+    print_lines(_notes(receipt), console)
 
 
-def _layers(layers: Sequence[CarriedLayer], counts: Counter[str]) -> Table:
-    number = Column("weights", justify="right")
-    table = Table(
-        *(Column("layer", no_wrap=True), "class", "in Flax", "at", number, "attributes that agree"),
-        box=None, pad_edge=False,
-    )  # fmt: skip
-    for layer in layers:
-        flax = layer.module or layer.function
-        target = layer.target if layer.module else ""
-        agree = f"{len(layer.checked)}" if layer.module else "none: no module"
-        table.add_row(*map(terminal.cell, (layer.path, layer.class_name, flax, target, str(counts[layer.path]), agree)))
-    return table
+def _layer(layer: CarriedLayer, weights: int) -> tuple[str, ...]:
+    flax = layer.module or layer.function
+    target = layer.target if layer.module else ""
+    agree = f"{len(layer.checked)}" if layer.module else "none: no module"
+    return layer.path, layer.class_name, flax, target, str(weights), agree
 
 
 def _notes(receipt: Receipt) -> Sequence[str]:

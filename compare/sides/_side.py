@@ -17,10 +17,10 @@ SIDES = ("tf", "jax")
 class SideError(Foreseen):
     """A side did not deliver. `reason` is one line; `details` is what the worker said, for --debug."""
 
-    def __init__(self, side: str, doing: str, reason: str, details: str = "", lost: bool = False) -> None:
+    def __init__(self, side: str, doing: str, reason: str, details: str = "", is_lost: bool = False) -> None:
         super().__init__(f"{side}: {doing}: {reason}")
         self.side, self.doing, self.reason, self.details = side, doing, reason, details
-        self.lost = lost
+        self.lost = is_lost
         """Whether the worker is gone, and what it had loaded with it."""
         self.mode = self.pass_ = ""
         """Whose result did not come; empty where it is that of no mode or of no pass."""

@@ -1,4 +1,4 @@
-"""Calls that run in the thread of whoever asked for a check, while the judges wait for them in threads of their own.
+"""Calls that run in the thread of the caller of a check, while the judges wait for them in threads of their own.
 
 A debugger stops there, an interrupt arrives there, and settings of a framework that hold for one thread hold there.
 """

@@ -62,7 +62,7 @@ def failure(side: str, doing: str, answer: Mapping[str, Any], is_lost: bool = Fa
       answer: as `compare.sides.worker.describe_failure` gives it.
       is_lost: whether the worker is gone.
     """
-    return _ERRORS.get(answer["kind"], SideError)(side, doing, answer["reason"], answer["details"], lost=is_lost)
+    return _ERRORS.get(answer["kind"], SideError)(side, doing, answer["reason"], answer["details"], is_lost=is_lost)
 
 
 class _Gone(SideError):
@@ -127,7 +127,7 @@ class LiveSide(Side):
         self.wait_until_started()
         doing = request_name(method, parameters)
         if self._requests.closed:
-            raise SideError(self.name, doing, "the worker was stopped before", lost=True)
+            raise SideError(self.name, doing, "the worker was stopped before", is_lost=True)
         number = next(self._numbers)
         sent_path, reply = self._folder / f"{number}.sent", self._folder / f"{number}.reply"
         if arrays:
@@ -179,7 +179,7 @@ class LiveSide(Side):
             f"expected {NAMES[self.name]} in the worker's interpreter, found {error.reason}: install it"
             f"{f', or name another interpreter ({options})' if self.name in SIDES else ''}"
         )
-        return Missing(self.name, error.doing, reason, error.details, lost=True)
+        return Missing(self.name, error.doing, reason, error.details, is_lost=True)
 
     def kill(self) -> None:
         """Kill the worker without waiting for it; a pending request raises SideError."""
@@ -211,7 +211,7 @@ class LiveSide(Side):
             with self._log.open("wb") as log:
                 self._process = processes.start(self._command, log, self._environment, self._folder)
         except (processes.Ending, OSError) as error:
-            raise SideError(self.name, f"import {NAMES[self.name]}", f"not started: {error}", lost=True) from error
+            raise SideError(self.name, f"import {NAMES[self.name]}", f"not started: {error}", is_lost=True) from error
         assert self._process.stdin is not None and self._process.stdout is not None
         self._requests, self._replies = self._process.stdin, self._process.stdout
         self._death, self._buffer = processes.death_of(self._process), b""
@@ -244,7 +244,7 @@ class LiveSide(Side):
 
     def _answer(self, doing: str, number: int | None) -> dict[str, Any]:
         if self._replies.closed:
-            raise SideError(self.name, doing, "the worker was stopped before", lost=True)
+            raise SideError(self.name, doing, "the worker was stopped before", is_lost=True)
         deadline = time.monotonic() + self._timeout_s
         with selectors.DefaultSelector() as selector:
             for stream in filter(None, (self._replies, self._death)):
@@ -276,21 +276,21 @@ class LiveSide(Side):
         text = line.decode(errors="replace").strip()[:80]
         if self._started:
             raise self._not_ours(doing, repr(text))
-        # An interpreter that prints before the worker runs: nothing that follows can be told from chatter.
+        # The interpreter prints before the worker runs: what follows cannot be distinguished from such output.
         self.close()
         reason = f"expected a reply, found {text!r} on standard output; name an interpreter that prints nothing"
-        raise SideError(self.name, doing, reason, lost=True)
+        raise SideError(self.name, doing, reason, is_lost=True)
 
     def _not_ours(self, doing: str, text: str) -> SideError:
         """What else writes to the pipe of replies makes all that follows worthless: the worker is ended."""
         self.close()
         reason = f"expected the reply to this request, found {text}: the port's code writes to the files of its worker"
-        return SideError(self.name, doing, reason, lost=True)
+        return SideError(self.name, doing, reason, is_lost=True)
 
     def _stall_error(self, doing: str) -> SideError:
         self._process.kill()
         self._release()
-        return Stalled(self.name, doing, f"no answer within {self._timeout_s:g} s; raise --timeout", lost=True)
+        return Stalled(self.name, doing, f"no answer within {self._timeout_s:g} s; raise --timeout", is_lost=True)
 
     def _end_error(self, doing: str) -> SideError:
         self._process.wait()
@@ -298,7 +298,7 @@ class LiveSide(Side):
         output = self._log.read_text(errors="replace").strip()
         self._release()
         return _Gone(
-            self.name, doing, f"the worker ended {describe_end(code)}{last_words(output, code)}", output, lost=True
+            self.name, doing, f"the worker ended {describe_end(code)}{last_words(output, code)}", output, is_lost=True
         )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from compare.clusters.log_lines import MODULES
 
 GRAPHS_ONLY = ("TF_XLA_FLAGS", "TF_DUMP_GRAPH_PREFIX")
-"""Of `variables`, those for the graphs without the log."""
+"""The variables that write the graphs, without those that write the log."""
 
 QUIETEST = "TF_CPP_MIN_LOG_LEVEL"
 VMODULE = "TF_CPP_VMODULE"

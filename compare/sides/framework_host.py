@@ -100,8 +100,8 @@ class Worker(Host):
     def prepare(self, target: str | int) -> dict[str, int | float | None]:
         """Prepare a target for timing, and report the seconds of each phase and the peak memory.
 
-        Seconds of trace and compile are told where they can be told apart. The first call is all that a user waits for
-        until the first result: trace, compile and run.
+        Seconds of trace and compile are given where they can be measured apart. The first call is all that a user
+        waits for until the first result: trace, compile and run.
         """
         memory.reset_peak_rss()
         ready_call = self._framework.prepare(target)

@@ -10,7 +10,7 @@ from itertools import pairwise
 from compare.sides.explained import in_library, without_colours
 
 MOST_CHARACTERS = 300
-"""Of one line that is quoted."""
+"""The most characters of a line that is quoted."""
 
 _QUOTED = 2
 """Fatal lines that are quoted: `terminate called ...` is followed by what was thrown."""

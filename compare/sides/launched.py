@@ -122,7 +122,7 @@ def _signal_name(number: int) -> str:
 
 
 def _pump(stream: IO[bytes], sieve: Sieve) -> None:
-    # A program that left another one behind: the log is closed by then, and nobody reads on.
+    # A program that left another one behind: the log is closed by then, and is read no further.
     with contextlib.suppress(ValueError):
         while data := os.read(stream.fileno(), _CHUNK):
             sieve.feed(data)

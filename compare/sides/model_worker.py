@@ -22,7 +22,7 @@ from workloads._spec import Arrays
 ARCHIVES = (".keras", ".h5", ".hdf5")
 _FOLDER_FILE = "saved_model.pb"
 _LONGEST_REASON = 300
-"""Of what Keras says where it cannot build a model: it repeats the whole config."""
+"""The most characters of an error of Keras, which repeats the whole config of the model."""
 
 Input = tuple[str, tuple[int | None, ...], str]
 """Name, shape and dtype; None is a size that is not fixed."""

@@ -101,7 +101,7 @@ class ObjectPool(Pool):
         """Nothing was started."""
 
     def environments(self) -> dict[str, dict[str, Any]]:
-        """What each side says of itself."""
+        """By side its environment."""
         return {name: requests.environment(side) | {"recorded": None} for name, side in self._of.items()}
 
 

@@ -104,7 +104,7 @@ class Pool:
         self._workers.close([name for name, side in self._workers.sides.items() if self._renewal.has_grown(side)])
 
     def environments(self) -> dict[str, dict[str, Any]]:
-        """What each side says of itself, or why it is missing; and the file that it is replayed from."""
+        """By side its environment, or why it is missing; and the file that it is replayed from."""
         return {name: self._environment(name) for name in SIDES}
 
     def _environment(self, name: str) -> dict[str, Any]:

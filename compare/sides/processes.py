@@ -30,7 +30,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 class Ending(Exception):
-    """The program was told to end: nothing is started any more."""
+    """The program ends: nothing is started any more."""
 
 
 class _Started:
@@ -65,7 +65,7 @@ def start(
     finally:
         os.close(theirs)
     _own_processes.processes[process] = ours
-    # Looked at after it was noted: whoever ends the program meanwhile finds this process, or is found here.
+    # Checked after the process was noted: a signal handler that runs in between finds the process, or is seen here.
     if _own_processes.ending:
         with process:
             process.kill()
@@ -121,7 +121,7 @@ def scratch_folder() -> Iterator[Path]:
 
 @contextlib.contextmanager
 def temporary_folder() -> Iterator[None]:
-    """All temporary files of this process lie in one scratch folder meanwhile, whoever makes them."""
+    """Put all temporary files of this process, those of libraries too, into one scratch folder meanwhile."""
     before = tempfile.tempdir
     with scratch_folder() as folder:
         tempfile.tempdir = str(folder)
@@ -160,7 +160,7 @@ def _remove(folder: Path) -> None:
 
 
 def end_with_parent(requests: int) -> threading.Thread:
-    """End this process, whatever it computes, once nobody holds the other end of a pipe any more.
+    """End this process, whatever it computes, once the other end of a pipe is closed everywhere.
 
     Returns:
       The thread that does so: who comes to the end of the pipe waits for it, or nothing would be cleaned up.
@@ -172,7 +172,7 @@ def end_with_parent(requests: int) -> threading.Thread:
         thread.start()
         return thread
 
-    # Who lets go of a worker kills it first: a hang-up that it lives to see means that nobody is left to clean up.
+    # A coordinator that gives a worker up kills it first: a worker that sees its pipe close has to clean up itself.
     watching = watch(scratch)
     # A process that this one forks has its pipes, and none of its threads. It ends, too, where only this one did.
     os.register_at_fork(after_in_child=watch)

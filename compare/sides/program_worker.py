@@ -176,7 +176,7 @@ class ProgramWorker(Executor):
             return side, results, xla.unpack_fingerprints(reply.value)
 
     def stop(self) -> None:
-        """End the worker, whatever it does; who asks again gets another one."""
+        """End the worker, whatever it does; the next request starts another one."""
         self._worker.stop()
 
     def current(self) -> Side:

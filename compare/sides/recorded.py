@@ -156,7 +156,7 @@ class RecordedSide(Side):
             what = self._without(parameters) if method == "load" else "this request"
             raise NotRecorded(self.name, method, f"the recorded side {self.path.name} does not hold {what}")
         if recording.error is not None:
-            # What the side cannot do is no failure of it, in a replay as little as in the run that was recorded.
+            # A mode that the side does not have is no failure, neither in a replay nor in the run that was recorded.
             kind = Unavailable if recording.error == Unavailable.__name__ else SideError
             raise kind(self.name, recording.doing[:_MOST_CHARACTERS], recording.reason[:_MOST_CHARACTERS]).of(
                 parameters

@@ -23,7 +23,7 @@ class Replaceable(Side):
       python: its interpreter; None is this one.
 
     Attributes:
-      asking: held while a request is under way, and by who asks twice and has to ask the same worker.
+      asking: held during a request, and by a caller whose requests must all reach the same worker.
     """
 
     def __init__(self, name: str, timeout_s: float, stack: ExitStack, python: str | None = None) -> None:

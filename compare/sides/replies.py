@@ -64,7 +64,7 @@ class Loaded(msgspec.Struct, frozen=True):
 
 
 class NodeFacts(msgspec.Struct, frozen=True):
-    """What a node says of itself: the machine, versions, jaxport's record of the environment, and the load."""
+    """What a node reports: the machine, versions, jaxport's record of the environment, and the load."""
 
     host: str
     machine: str

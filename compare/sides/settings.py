@@ -113,7 +113,7 @@ def _jax_cache(folder: Path | None, environment: Mapping[str, str]) -> dict[str,
 def python_path(shelf: Path, environment: Mapping[str, str]) -> str:
     """PYTHONPATH of a process of ours: the folder of these packages, and what the user's own PYTHONPATH names.
 
-    An empty entry means the current folder, whatever that is: what was received in it nobody asked to run.
+    An empty entry means the current folder, whatever that is: files received there must not run unasked.
     """
     return os.pathsep.join([str(shelf), *filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))])
 

@@ -143,7 +143,7 @@ def _of_all(
                 f"expected {joining.processes} processes to join within {joining.limit_s:g} s, found that process "
                 f"{missing} still waits: one never came; start it, or raise --join-limit"
             )
-            raise SideError(sides[0].name, "join", reason, lost=True) from None
+            raise SideError(sides[0].name, "join", reason, is_lost=True) from None
         except SideError:
             for side in sides if len(sides) > 1 else ():
                 side.kill()

@@ -86,7 +86,7 @@ def serve(side: str, requests: BinaryIO, replies: BinaryIO) -> bool:
     """Answer requests until there are no more. The first message says whether framework and device are there.
 
     Returns:
-      Whether they are: then nobody is left who asks.
+      Whether they are closed: then no more requests can come.
     """
     try:
         host = _create_host(side)
@@ -125,7 +125,7 @@ def main() -> None:
     """Serve one side on the pipes that the process was started with."""
     # A crash in native code leaves the Python stack in the log, where the coordinator finds the user's line.
     faulthandler.enable()
-    # Ctrl-C reaches every process of a terminal: what becomes of this one, its coordinator decides.
+    # Ctrl-C reaches every process of a terminal: the coordinator decides whether this one ends.
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: None)
     requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb", buffering=0)

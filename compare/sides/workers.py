@@ -25,7 +25,7 @@ class WorkerSet:
 
     Args:
       start: starts the worker of a name, and does not wait until its framework is imported.
-      load: makes a worker that is up ready to be asked; fails as the worker does. None leaves that to who asks.
+      load: makes a new worker ready for requests; fails as the worker does. None leaves that to the caller.
     """
 
     def __init__(self, start: Callable[[str], Side], load: Callable[[Side], object] | None = None) -> None:

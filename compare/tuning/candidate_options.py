@@ -1,4 +1,4 @@
-"""What a search tries: compiler options with the values worth trying, one at a time, then the good ones together."""
+"""What a search tries: each value of each compiler option alone, then the good ones together."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _COMMENT = 100
 """Columns of a comment that is to be pasted into indented code."""
 
 PARTNERS = 3
-"""So many of the others is the fastest tried together with."""
+"""How many other options the fastest one is combined with."""
 
 _LIBRARY = "LIBRARY_FUSION_TYPE_"
 

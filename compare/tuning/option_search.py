@@ -108,7 +108,7 @@ class Search:
         return self._first_that_holds(screening)
 
     def _compile(self, candidates: Mapping[str, Options]) -> list[str]:
-        """The names of those that make a program of their own; what becomes of the others is noted."""
+        """The names of candidates that compile to a program of their own; the outcome of the others is noted."""
         new = {name: options for name, options in candidates.items() if name not in self.rows}
         if not new:
             return []

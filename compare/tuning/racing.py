@@ -65,5 +65,5 @@ class Race:
             results = pairs.measure(ready, budget_s=self.budget_s, seed=seed, failing=SideError)
             is_lost = bool(results.failures) and side.lost
             if is_lost and next(iter(results.failures)) == self.first:
-                raise SideError(side.name, "timing the default", results.failures[self.first], lost=True)
+                raise SideError(side.name, "timing the default", results.failures[self.first], is_lost=True)
         return dataclasses.replace(results, failures={**results.failures, **failures}), is_lost

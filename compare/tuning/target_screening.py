@@ -76,7 +76,7 @@ def screen(
       options: to try; None takes those that are built in for the device's platform.
       keep_numbers: whether options that allow other results are left out.
       folder: for dumps.
-      reporter: told of every candidate.
+      reporter: receives every candidate.
 
     Raises:
       SideError: the port cannot be lowered.

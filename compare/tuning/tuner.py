@@ -185,7 +185,7 @@ class Live:
         self.rest()
 
     def load(self) -> tuple[requests.Loaded, dict[str, Any]]:
-        """What the port says of itself, and where it runs."""
+        """The environment of the port: versions and the machine."""
         self.rest()
         environment = requests.environment(self._compilers.get(SIDE))
         return self._loaded, environment

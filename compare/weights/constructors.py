@@ -15,7 +15,7 @@ _DEFAULTS: Mapping[str, Plain] = {
     "reset_after": True, "activation_fn": "tanh", "gate_fn": "sigmoid", "merge_fn": "_concatenate",
     "broadcast_dims": [], "input_rate": 0.0, "state_rate": 0.0,
 }  # fmt: skip
-"""What every module takes an argument of that name to be where it is left out; `feature_axis` is no argument."""
+"""The default of an argument of that name in every module; `feature_axis` is no argument."""
 
 _ONES = frozenset({"strides", "input_dilation", "kernel_dilation"})
 _WITHOUT_RANDOM = frozenset(

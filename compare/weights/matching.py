@@ -96,7 +96,7 @@ class Matching:
         if not rules:
             if layer.leaves:
                 self.findings.append(
-                    Finding("rule", f"{layer.named}: expected a rule, found that {reason}", layer.path)
+                    Finding("rule", f"{layer.subject}: expected a rule, found that {reason}", layer.path)
                 )
             return Match(layer, place, module)
         of_module = [rule for rule in rules if rule.counterpart(layer).module]
@@ -151,7 +151,7 @@ class Matching:
             self.findings.append(
                 Finding(
                     "module",
-                    f"{layer.named}: expected {classes} at {place or 'the whole module'}, found {description}",
+                    f"{layer.subject}: expected {classes} at {place or 'the whole module'}, found {description}",
                     layer.path,
                 )
             )

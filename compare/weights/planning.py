@@ -1,4 +1,4 @@
-"""The plan: what becomes of every leaf, and everything that speaks against it. Nothing is written here."""
+"""The plan: where every leaf goes, and every reason against that. Nothing is written here."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Told:
       rule: its name.
       function: the expression that stands in.
       checked: attributes that agree, as NAME=VALUE.
-      unchecked: attributes that whoever calls the module applies.
+      unchecked: attributes that the caller of the module applies.
       advice: attributes that differ, and what they should be.
     """
 
@@ -211,7 +211,7 @@ class _Planning:
             self.findings.append(
                 Finding(
                     "attribute",
-                    f"{match.layer.named} -> {there.path or 'the whole module'} ({there.class_name}): expected "
+                    f"{match.layer.subject} -> {there.path or 'the whole module'} ({there.class_name}): expected "
                     f"{name}={expected_value!r}, found {actual} (rule {match.rule.name if match.rule else ''})",
                     match.layer.path,
                 )
@@ -239,10 +239,12 @@ class _Planning:
                 self._refuse(
                     match.layer,
                     "leaf",
-                    f"{match.layer.named}: expected no leaf {leaf.name}, which the rule {rule} lacks",
+                    f"{match.layer.subject}: expected no leaf {leaf.name}, which the rule {rule} lacks",
                 )
         for name in ways:
-            self._refuse(match.layer, "leaf", f"{match.layer.named}: expected a leaf {name}, found none (rule {rule})")
+            self._refuse(
+                match.layer, "leaf", f"{match.layer.subject}: expected a leaf {name}, found none (rule {rule})"
+            )
 
     def _path(self, match: Match, variable: str) -> str:
         places = match.places or {"": match.target}
@@ -251,7 +253,7 @@ class _Planning:
 
     def _move(self, match: Match, leaf: Leaf, way: Carried, rule: str) -> None:
         paths = tuple(self._matching.canonical(path) for path in way.variables)
-        where = f"{match.layer.named}: {leaf.name}"
+        where = f"{match.layer.subject}: {leaf.name}"
         if leaf.tied:
             tie = next((move for move in self.moves if move.leaf.key == leaf.tied), None)
             if tie is None or tie.variables != paths:

@@ -72,7 +72,7 @@ class Counterpart:
       function: that expression, of x; beside a module, what stands in for it in inference.
       carried: every leaf of the layer.
       left: leaf -> why it is not carried.
-      unchecked: attributes of the layer that its module knows nothing of: whoever calls it applies them.
+      unchecked: attributes of the layer that its module does not have: the caller of the module applies them.
       steps: the name of a layer in it -> where that stands below this one's module; "" is the same place.
       within: attributes that a layer in it has otherwise here, by its name.
     """
@@ -105,7 +105,7 @@ class Rule:
     unless: Callable[[SourceLayer], str] | None = None
 
     def obstacle(self, layer: SourceLayer) -> str:
-        """The attribute for which this is no rule of the layer's, with its value; empty where it is one."""
+        """The attribute, with its value, that keeps this rule from applying to the layer; empty where it applies."""
         for name, values in self.needs.items():
             if name in layer.config and layer.config[name] not in values:
                 return f"{name}={layer.config[name]!r}"
@@ -145,7 +145,7 @@ def present(layer: SourceLayer, ways: tuple[Carried, ...]) -> tuple[Carried, ...
 
 
 def attributes_of_call(layer: SourceLayer, *names: str) -> tuple[str, ...]:
-    """The attributes among these that change what whoever calls the module has to do, as NAME=VALUE."""
+    """The attributes among these that change what the caller of the module has to do, as NAME=VALUE."""
     nothing = (None, False, "linear", 0, 0.0)
     return tuple(f"{name}={layer.config[name]!r}" for name in names if layer.config.get(name) not in nothing)
 

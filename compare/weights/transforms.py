@@ -173,7 +173,7 @@ Simple = Identity | Transpose | Reshape | Split | Permute
 
 
 class Negated(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="name", tag="negated"):
-    """The other sign, then what becomes of the weight: what optax adds to weights, Keras takes away from them."""
+    """The other sign, then the transform of the weight: optax adds to weights what Keras subtracts from them."""
 
     then: Simple
 

@@ -57,7 +57,7 @@ class Owned:
     def make(self, options: Options) -> Made:
         name = name_of(options)
         if name == "needed":
-            raise SideError("jax", "compile", "the worker ended by signal SIGABRT", lost=True)
+            raise SideError("jax", "compile", "the worker ended by signal SIGABRT", is_lost=True)
         if name == "xla_unknown":
             raise Unavailable("jax", "compile", "No such compile option: 'xla_unknown'")
         passes = tuple(each for each in PASSES if each != name or each == "stubborn")

@@ -64,7 +64,7 @@ def test_own_steps_are_run_on_twice_the_devices(
         assert [str(strategy) for strategy in found[1].strategies] == ["jax/own"]
 
 
-LOST = SideError("tf", "steps", "SIGABRT", lost=True)
+LOST = SideError("tf", "steps", "SIGABRT", is_lost=True)
 
 
 class Dropped:
@@ -86,12 +86,12 @@ class Dropped:
     ("errors", "verdict", "failures"),
     [
         (
-            [SideError("tf", "steps", "SIGABRT", lost=True), Unavailable("tf", "steps", "not on CPUs")],
+            [SideError("tf", "steps", "SIGABRT", is_lost=True), Unavailable("tf", "steps", "not on CPUs")],
             NOT_APPLICABLE,
             0,
         ),
-        ([SideError("tf", "steps", "SIGABRT", lost=True), SideError("tf", "steps", "ValueError: flaky")], FAIL, 1),
-        ([SideError("tf", "steps", "SIGABRT", lost=True)] * 2, FAIL, 1),
+        ([SideError("tf", "steps", "SIGABRT", is_lost=True), SideError("tf", "steps", "ValueError: flaky")], FAIL, 1),
+        ([SideError("tf", "steps", "SIGABRT", is_lost=True)] * 2, FAIL, 1),
     ],
 )
 def test_a_strategy_whose_worker_is_lost_is_run_once_more_and_no_oftener(

@@ -59,7 +59,7 @@ def failing(said: str, lost: bool, after: threading.Event | None = None) -> Call
     def answer(process: Process, parameters: Mapping[str, Any]) -> Reply:
         if after is not None:
             after.wait(10)
-        raise SideError(process.name, "steps", said, lost=lost)
+        raise SideError(process.name, "steps", said, is_lost=lost)
 
     return answer
 
@@ -102,11 +102,11 @@ class Trainer:
         first, count = parameters.get("first", 0), parameters["count"]
         moment = next(self._doomed) if first else "never"
         if moment == "at once":
-            raise SideError("jax", "steps", "ended by SIGKILL", lost=True)
+            raise SideError("jax", "steps", "ended by SIGKILL", is_lost=True)
         path = Path(parameters["checkpoint"]) / str(first + count)
         path.mkdir()  # as Orbax: a checkpoint that is there already is no place for another one
         if moment == "at the end":
-            raise SideError("jax", "steps", "ended by SIGKILL", lost=True)
+            raise SideError("jax", "steps", "ended by SIGKILL", is_lost=True)
         steps = range(first + 1, first + count + 1)
         kept = {name: array for name, array in WHOLE.items() if name == "loss" or int(name.split("@")[1][0]) in steps}
         return Reply({"compilations": 1, "unlike": []}, {**kept, "loss": WHOLE["loss"][first : first + count]})

@@ -38,7 +38,7 @@ class Joins:
     def __call__(self, sides: Sequence[Side], addresses: Sequence[str], limit_s: float) -> list[int]:
         self.asked.append((list(sides), list(addresses)))
         if self.reasons:
-            raise SideError("jax_strategies", "join", self.reasons.pop(0), lost=False)
+            raise SideError("jax_strategies", "join", self.reasons.pop(0), is_lost=False)
         return [1] * len(sides)
 
 

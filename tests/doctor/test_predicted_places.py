@@ -68,7 +68,9 @@ def test_doctor_names_exactly_what_raises_in_the_port(kind: str, tmp_path: Path)
     assert sorted({*raised(dict(files)), *of_training}) == sorted(diagnosis.places)
     left = {place.layer for place in written.places} - {""}
     own = [each for each in diagnosis.layers if "own" in each.means]
-    assert {line for each in own for line in each.left} == {place.told for place in written.places if place.layer}
+    assert {line for each in own for line in each.left} == {
+        place.description for place in written.places if place.layer
+    }
     assert sum(each.means["own"] for each in own) >= len(left), "each is counted in the table"
 
 
@@ -134,7 +136,7 @@ def test_of_a_function_exactly_the_operations_that_raise_are_predicted(tmp_path:
     worker = WorkerHere(lambda x: tf.random.shuffle(tf.tanh(x)) + tf.random.normal([3]))
     port = function_ports.predict_port("f.py:f", ["x=f32[B,3]"], worker)
     written = function_ports.write("f.py:f", ["x=f32[B,3]"], tmp_path / "port", worker).written
-    assert len(port.places) == 2 and list(port.places) == [place.told for place in written.unwritten]
+    assert len(port.places) == 2 and list(port.places) == [place.description for place in written.unwritten]
     messages = raised({"function_jax.py": (tmp_path / "port" / "function_jax.py").read_text()})
     assert len(messages) == 2 and all(any(place in message for message in messages) for place in port.places)
     assert function_ports.predict_port("f.py:f", ["x=f32[B,3]"], WorkerHere(tf.tanh)).places == ()

@@ -202,7 +202,7 @@ class Answers(Side):
 
     def call(self, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None) -> Reply:
         if self._lost is not None:
-            raise SideError(self.name, method, "not recorded", lost=self._lost)
+            raise SideError(self.name, method, "not recorded", is_lost=self._lost)
         return Reply(self._value)
 
     def close(self) -> None: ...

@@ -87,7 +87,7 @@ def test_a_range_without_sizes_is_refused(name: str, ends: Range, message: str) 
 
 def test_a_dimension_without_a_size_is_refused() -> None:
     with pytest.raises(ValueError, match="expected a size for dimension T, found none"):
-        ArraySpec(("B", "T")).at({"B": 3})
+        ArraySpec(("B", "T")).resolve({"B": 3})
     with pytest.raises(ValueError, match="found 'B\\+1'"):
         ArraySpec(("B+1",))
 

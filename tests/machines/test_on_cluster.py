@@ -171,7 +171,7 @@ class Scripted:
         if method == "finished":
             self._asked += 1
             if self._asked > 1:
-                raise SideError("ray", "finished", "the worker ended: no answer from the head", lost=True)
+                raise SideError("ray", "finished", "the worker ended: no answer from the head", is_lost=True)
             return Reply([{"task": 0}])
         if method == "result":
             told = {"code": 0, "said": "", "load": 0.5}

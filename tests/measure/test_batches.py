@@ -126,7 +126,7 @@ class Fake(Side):
         self.tried.append((f"{self.name}/{parameters['target']}", self.batch))
         if self.name == "tf" and self.batch > self.killed_above:
             raise SideError(
-                self.name, f"phases {parameters['target']}", "the worker ended by signal SIGKILL", lost=True
+                self.name, f"phases {parameters['target']}", "the worker ended by signal SIGKILL", is_lost=True
             )
         memory = {"argument_bytes": 1, "output_bytes": 2, "temp_bytes": 3 * self.batch, "alias_bytes": 0}
         times = {"import_s": 1.0, "load_s": 1.0, "trace_s": None, "lower_s": None, "compile_s": None, "run_s": 1.0}

@@ -205,7 +205,7 @@ def test_a_training_step_that_nothing_is_known_of_is_not_timed(reference: Refere
     [
         (Unavailable(PEER, "load", "no Keras layers"), "unavailable"),
         (SideError(PEER, "load", "KeyError: 'x'"), "fail"),
-        (SideError(PEER, "load", "the worker ended by signal SIGSEGV", lost=True), "fail"),
+        (SideError(PEER, "load", "the worker ended by signal SIGSEGV", is_lost=True), "fail"),
     ],
 )
 def test_a_peer_that_does_not_answer_says_why(reference: Reference, error: SideError, verdict: str) -> None:
@@ -218,7 +218,7 @@ def test_a_peer_that_does_not_answer_says_why(reference: Reference, error: SideE
 
 @pytest.mark.parametrize("kind", [Unavailable, SideError])
 def test_a_peer_that_does_not_start_is_unavailable(reference: Reference, kind: type[SideError]) -> None:
-    result = reference.judged(kind(PEER, "import", "found no such package", lost=True))
+    result = reference.judged(kind(PEER, "import", "found no such package", is_lost=True))
     assert (result.verdict, result.version) == ("unavailable", "")
     assert "found no such package" in result.reason
 

@@ -296,7 +296,7 @@ class Scripted(Side):
 
     def call(self, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None) -> Reply:
         if self._seconds is None:
-            raise SideError(self.name, method, "no", lost=self._lost)
+            raise SideError(self.name, method, "no", is_lost=self._lost)
         if method == "compile":
             assert arrays is not None
             self.asked.append(sum(array.size * 4 for name, array in arrays.items() if name != "artifact"))

@@ -44,7 +44,7 @@ def run_compiled(row: rows.Operation) -> Any:
     """What the row's expression gives under jit_compile=True, every input an argument."""
     specs = dict(parse_input(f"{name}={text}") for name, text in row.inputs.items())
     seed = zlib.crc32(row.name.encode())
-    arrays = {name: tf.constant(draw(spec.at({}), name, seed)) for name, spec in specs.items()}
+    arrays = {name: tf.constant(draw(spec.resolve({}), name, seed)) for name, spec in specs.items()}
     names = {"tf": tf}
     call = tf.function(lambda *given: evaluate(row.tf, {**names, **dict(zip(arrays, given, strict=True))}),
                        jit_compile=True, autograph=False)  # fmt: skip

@@ -146,4 +146,4 @@ def test_a_record_that_passes_beside_such_a_gate_is_refused(verdict: Any) -> Non
 )
 def test_a_failure_tells_whether_anybody_answered(error: type[SideError], unanswered: bool) -> None:
     assert failure_of(error("jax", "outputs", REASON)).lost is unanswered
-    assert failure_of(SideError("jax", "outputs", REASON, lost=True)).lost
+    assert failure_of(SideError("jax", "outputs", REASON, is_lost=True)).lost

@@ -53,7 +53,7 @@ class MadeUp:
         def once():
             if str(mode) == "tf/graph":
                 from compare.sides._side import SideError
-                raise SideError("tf", "round graph", "the worker ended by signal SIGSEGV", lost=True)
+                raise SideError("tf", "round graph", "the worker ended by signal SIGSEGV", is_lost=True)
             return next(seconds)
         return once
 

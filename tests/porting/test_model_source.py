@@ -17,9 +17,10 @@ from filled_modules import filled
 from layers_to_carry import CustomScaleLayer
 
 import jaxport
+from compare.porting.frozen_layers import frozen_places
 from compare.porting.model_source import model_source
 from compare.porting.port_source import Sizes, jax_source, sizes_text
-from compare.porting.training_source import frozen_places, training_source
+from compare.porting.training_source import training_source
 from compare.porting.written_classes import Written
 from tf_reference import _keras_compiled
 from workloads._architecture import LossTerm, OwnStep

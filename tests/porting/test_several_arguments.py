@@ -73,7 +73,7 @@ def of_tokens(function: Any) -> tuple[Any, list[Any]]:
 
 def apart(model: Any, given: list[Any], text: str = "", instead: str = "") -> float:
     written = written_of(model)
-    assert [each.told for each in written.places] == [] and text in written.text
+    assert [each.description for each in written.places] == [] and text in written.text
     module = filled(written, written.text.replace(text, instead, 1) if text else written.text, model)
     found = module(*map(jnp.asarray, given))
     return distance(found, model(given if len(given) > 1 else given[0]))

@@ -117,7 +117,7 @@ def compiled_by(monkeypatch: pytest.MonkeyPatch, single: dict[str, float], lost:
     def compiled(side: Side, program: Program, options: object = None) -> _framework.Compiled:
         wide = program.results[0].dtype == "float64"
         if wide and side.name == lost:
-            raise SideError(side.name, "compile", "it was killed", lost=True)
+            raise SideError(side.name, "compile", "it was killed", is_lost=True)
         return _framework.Compiled(64 if wide else 32, 0.0)
 
     def executed(side: Side, handle: int, case: str) -> dict[str, np.ndarray]:

@@ -38,7 +38,7 @@ class Doubling(Side):
         if method == "load":
             return Reply({"modes": {}})
         if parameters["dtype"] == self._refuses:
-            raise SideError("tf", "outputs", "no kernel", lost=self._lost)
+            raise SideError("tf", "outputs", "no kernel", is_lost=self._lost)
         assert arrays is not None
         return Reply(arrays={"y": (2 * arrays["x"]).astype(parameters["dtype"])})
 

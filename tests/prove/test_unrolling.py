@@ -90,7 +90,7 @@ class Here(Side):
 
     def call(self, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None) -> Reply:
         if method == self.lost_at:
-            raise SideError(self.name, method, "the worker ended", lost=True)
+            raise SideError(self.name, method, "the worker ended", is_lost=True)
         given = dict(parameters)
         return Reply(arrays=getattr(self.framework, method)(**given))
 

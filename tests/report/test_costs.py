@@ -15,8 +15,9 @@ from places import DATA
 from compare.record.envelope import SCHEMA, Record
 from compare.record.results_file import load_plain
 from compare.report import cost_charts, costs, drawing, results_page, rooflines, timing_notes
-from compare.report.html import TEMPLATES, render
+from compare.report.html import render
 from compare.report.numbers import MISSING
+from compare.report.page_html import TEMPLATES
 
 RECORD = load_plain(DATA / "record_full.json")
 OLD = load_plain(DATA / "record_small.json")

@@ -19,8 +19,9 @@ from compare.record.envelope import SCHEMA, Record
 from compare.record.results_file import load_plain
 from compare.report import drawing, report_words, verdicts
 from compare.report.console import print_overview
-from compare.report.html import TEMPLATES, render, write_report
+from compare.report.html import render, write_report
 from compare.report.overviews import anchors
+from compare.report.page_html import TEMPLATES
 from workloads._spec import GATES
 
 SMALL = DATA / "record_small.json"
@@ -131,13 +132,13 @@ def test_a_leaf_without_a_verdict_is_never_folded_among_those_that_pass(undrawn:
     workload["parity"]["gates"]["rounding"]["comparisons"][3]["verdict"] = None
     html = render(decoded({"workloads": {"one": workload}}))
     assert "<summary>13 passing leaves</summary>" in html
-    assert html.index("not judged</span></td>") < html.index("<summary>13 passing leaves</summary>")
+    assert html.index("not judged</span></th>") < html.index("<summary>13 passing leaves</summary>")
 
 
 def test_every_special_word_is_explained_where_it_stands(html: str) -> None:
     explained = re.findall(r'<abbr title="([^"]+)">([^<]+)</abbr>', html)
     words = {word for _, word in explained}
-    assert {"case", "leaf", "oracle", "error", "bound", "error ÷ bound", "TF eager vs TF XLA"} <= words
+    assert {"case", "leaf", "JAX vs oracle", "error", "bound", "error ÷ bound", "TF eager vs TF XLA"} <= words
     assert ("random inputs, drawn from the seed of this number", "seed0") in explained
     cases = {comparison.case for workload in decoded(RECORD).workloads.values() if workload.parity
              for gate in workload.parity.gates.values() for comparison in gate.comparisons}  # fmt: skip

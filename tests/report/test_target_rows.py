@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from pages import texts
 from target_views import KERNEL, NOTE, OF_ONE, cell, on_tpu, target
 
 from compare.files import convert_plain
 from compare.record.target_part import Target
-from compare.report import target_rows
+from compare.report import target_blocks, target_rows
+from compare.report.pages import Facts
 
 
 def on_device(**more: Any) -> Target:
@@ -70,7 +72,8 @@ def test_a_cell_without_a_module_is_said_with_its_reason() -> None:
 def test_a_long_reason_is_cut_in_the_sentence_and_whole_beside_it() -> None:
     reason = "RESOURCE_EXHAUSTED " + "at this place " * 100
     assert len(said(**{"jax@jax": {"reason": reason}})) < 400
-    assert target_rows.rows("H100", on_device(**{"jax@jax": {"reason": reason}})).cells[1].reason == reason
+    blocks = list(target_blocks.summary("H100", on_device(**{"jax@jax": {"reason": reason}})))
+    assert Facts([("jax@jax", reason)]) in blocks
 
 
 def test_where_neither_compiles_the_reason_of_both_is_said_once() -> None:
@@ -89,10 +92,11 @@ def test_figures_that_differ_are_marked_though_they_are_shown_alike() -> None:
 def test_launches_come_by_their_bytes_and_keep_the_order_of_the_runtime() -> None:
     light = KERNEL | {"bytes": None}
     launched = [light, KERNEL, KERNEL | {"bytes": 10**9}, KERNEL]
-    rows = target_rows.rows("H100", on_device(**{"jax@jax": cell(launched=launched)})).cells[1].launches
-    assert [row.order for row in rows] == [3, 2, 4, 1]
-    assert (rows[0].grid, rows[0].threads) == ("96 x 2", "128")
+    on_jax = target_rows.of_sides(on_device(**{"jax@jax": cell(launched=launched)}))["jax"]
+    rows = texts(target_blocks.launch_table("jax", on_jax))
+    assert [row[0] for row in rows] == ["3", "2", "4", "1"]
+    assert rows[0][4:6] == ["96 x 2", "128"]
 
 
 def test_a_note_of_one_program_names_it() -> None:
-    assert target_rows.rows("H100", on_device()).notes == (NOTE, f"tf@jax: {OF_ONE}")
+    assert list(target_rows.notes(on_device())) == [NOTE, f"tf@jax: {OF_ONE}"]

@@ -29,7 +29,7 @@ class Counting(Side):
         if parameters.get("pass_") == "gradients":
             raise Unavailable("tf", method, "no gradients")
         if method == "trajectory":
-            raise SideError("tf", method, "the worker ended", lost=True)
+            raise SideError("tf", method, "the worker ended", is_lost=True)
         return Reply(len(self.asked), {"y": np.zeros(1)})
 
     def close(self) -> None:

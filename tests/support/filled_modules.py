@@ -39,7 +39,7 @@ def written_of(model: Any) -> Written:
 
 def module_of(model: Any) -> tuple[Written, Any]:
     written = written_of(model)
-    assert [each.told for each in written.places] == []
+    assert [each.description for each in written.places] == []
     return written, filled(written, written.text, model)
 
 

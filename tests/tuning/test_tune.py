@@ -116,7 +116,7 @@ class Crashing(Side):
             return Reply({"modes": {"forward": ["jit"]}})
         if options.get("xla_crash"):
             self.lost = True
-            raise SideError("jax", method, "the worker ended by signal SIGSEGV", lost=True)
+            raise SideError("jax", method, "the worker ended by signal SIGSEGV", is_lost=True)
         if options.get("xla_unknown"):
             raise Unavailable("jax", method, "No such compile option: 'xla_unknown'")
         rounds = [1e-3] * parameters.get("calls", 0)

@@ -1,4 +1,4 @@
-"""Matches by value number: the same operation of operands that are matched, whoever matched them."""
+"""Matches by value number: the same operation of matched operands, whichever matcher found these."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from compare.hlo.numbering import COMMUTATIVE
 from compare.hlo.pair import Pair
 
 _MOST_USERS = 16
-"""Of a value with more users, such as the constant 0, their place says nothing."""
+"""The most users of a value whose places are compared: those of the constant 0, for instance, say nothing."""
 _ENOUGH = 4.0
 _WORDS = re.compile(r"[A-Za-z]+")
 _RELATED = (

@@ -27,7 +27,7 @@ class ResultPair:
 
 
 def parameter_names(subject: Subject, graph: Graph) -> dict[int, str]:
-    """By id, what fills each parameter; its position where nobody says."""
+    """By id, what fills each parameter; its position where that is not known."""
     names = subject.parameters or [f"parameter {position}" for position in range(len(graph.parameters))]
     return dict(zip(graph.parameters, names, strict=True))
 

@@ -29,7 +29,7 @@ def deciding(graph: Graph) -> set[int]:
 def find_untried(graph: Graph, prints: Mapping[int, Sequence[Fingerprint]]) -> set[int]:
     """The conditionals one of whose branches no case took, and the loops that changed nothing in any case.
 
-    Of what has others within, nobody knows: a body's values are not told.
+    Values with bodies are never known: a run reports no values inside of a body.
 
     Args:
       graph: that they are in.

@@ -1,1 +1,1 @@
-"""Whether two arrays are one value: by what is told of each, and element by element."""
+"""Whether two arrays are one value: by their fingerprints, and element by element."""

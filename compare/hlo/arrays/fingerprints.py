@@ -79,7 +79,7 @@ def fingerprint(array: np.ndarray, tolerance: float, content: bytes = b"") -> Fi
 
 def content_of(array: np.ndarray) -> bytes:
     """The digest of an array's bytes and shape."""
-    # Of the hashes that nobody can find collisions of, the one that processors have instructions for.
+    # A cryptographic hash for which processors have instructions.
     content = hashlib.sha256(f"{array.dtype} {array.shape}".encode())
     content.update(np.ascontiguousarray(array).view(np.uint8).data if array.size else b"")
     return content.digest()

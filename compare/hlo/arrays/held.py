@@ -1,4 +1,4 @@
-"""Results that stay where they were computed: what is told of them are fingerprints, and which of them are equal.
+"""Results that stay in the process that computed them: it reports fingerprints, and which results are equal.
 
 The intermediates of a training step fill gigabytes. To hand them to another process takes longer than to compute them.
 """
@@ -29,7 +29,7 @@ class Places(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class HeldResults:
-    """What a program returned: by result, its array in each call, and what is told of it."""
+    """What a program returned: by result, its array in each call, and the fingerprint of that."""
 
     arrays: Sequence[Sequence[np.ndarray]]
     fingerprints: Sequence[Sequence[Fingerprint]]

@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 
 LEAST, MOST = 512 * 2**20, 16 * 2**30
-"""Bytes. What is kept, or told of, is computed in one request, which has a time limit."""
+"""Bytes. All that is kept or reported is computed in one request, which has a time limit."""
 _SHARE = 3
-"""Of what is free; the frameworks, and what computes the arrays, need the rest."""
+"""The share of free memory for arrays; the frameworks, and the computation of the arrays, need the rest."""
 
 _FREE = re.compile(r"^MemAvailable: +(\d+) kB$", re.MULTILINE)
 _LIMITS = (("memory.max", "memory.current"), ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"))

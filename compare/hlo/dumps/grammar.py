@@ -97,7 +97,7 @@ class FileName:
 
 
 def find_modules(names: Iterable[str]) -> frozenset[Key]:
-    """The modules that file names with a tail that cannot be mistaken belong to."""
+    """The modules of all files whose names have an unambiguous tail."""
     matches = (pattern.fullmatch(name) for name in names for pattern in _WHOLE)
     return frozenset((int(match["number"]), match["name"]) for match in matches if match)
 
@@ -167,7 +167,7 @@ _LAMBDAS = ("_lambda", "_lambda_")
 
 @dataclass(frozen=True)
 class Origin:
-    """Who made a module: framework ("TensorFlow", "JAX" or ""), the function compiled, or the autocluster's number.
+    """The origin of a module: framework ("TensorFlow", "JAX" or ""), and its function or autocluster's number.
 
     `direction` is "forward" or "backward" where a tape split TensorFlow's function, else "".
     """

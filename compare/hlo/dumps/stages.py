@@ -30,7 +30,7 @@ class Stage:
     fusions: int
     opcodes: Mapping[str, int]
     structure: str
-    """Equal where nothing differs but names, metadata and the values of constants."""
+    """A digest, equal for programs that differ in names, metadata and values of constants alone."""
     left_out: tuple[str, ...] = ()
     """Constants whose values the text left out."""
 
@@ -175,7 +175,7 @@ def _pass(details: Mapping[str, str], file: str, last: Stage | None, stage: Stag
 
 
 def _structure(module: Any) -> str:
-    """A digest of instructions by position: of names, ids, metadata and values nothing remains."""
+    """A digest of instructions by position, without names, ids, metadata and values."""
     digest = hashlib.sha256()
     numbers = {computation.id: place for place, computation in enumerate(module.computations)}
     for computation in module.computations:

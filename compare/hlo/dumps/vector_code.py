@@ -166,7 +166,7 @@ def _lanes(line: str) -> int:
 
 
 def _widest(block: _Block) -> tuple[str, int]:
-    """Of its arithmetic, or of what it moves where it computes nothing."""
+    """The types of its arithmetic, or of what it moves where it computes nothing."""
     computing = [line for line in block.lines if _ARITHMETIC.search(line)]
     matches = [match for line in computing or block.lines if (match := _FLOATS.search(line))]
     widest = max(matches, key=lambda match: int(match[1] or 1), default=None)

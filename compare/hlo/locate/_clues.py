@@ -1,4 +1,4 @@
-"""What the list of known causes is told of a departure."""
+"""What the rules for known causes read of a departure."""
 
 from __future__ import annotations
 

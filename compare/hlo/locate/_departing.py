@@ -108,7 +108,7 @@ def _agree(left: MeasuredProgram, mine: int, right: MeasuredProgram, theirs: int
 
 
 def _same_type(left: Node, right: Node) -> bool:
-    # An optimizer's own counters have the type that it likes; nobody else sees them.
+    # An optimizer chooses the type of its counters, which nothing else reads.
     own = is_state(left.name)
     return left.shape.dimensions == right.shape.dimensions and (own or left.shape.dtype == right.shape.dtype)
 

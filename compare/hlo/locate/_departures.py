@@ -27,7 +27,7 @@ from compare.hlo.locate._switches import Given, Switchboard
 from compare.hlo.region_programs import State
 
 _MOST = 8
-"""Departures that are told apart in one program."""
+"""The most departures that are searched for in one program."""
 
 _MOST_OPERATIONS = 64
 """Of a result, that one change is tried on where no values that are given make all results agree."""

@@ -31,7 +31,7 @@ Named = Callable[[Arrays, Arrays, Sequence[float]], Function | None]
 
 
 def _both(spot: Spot, describe: Callable[[Arrays, Arrays, Sequence[float]], T | None], read: Arrays) -> Pair[T] | None:
-    """What is told of the left value and of the right one by what both read; None where that is one thing, or nothing.
+    """How the left and the right value each follow from what both read; None where they follow alike, or not at all.
 
     Args:
       spot: the left value and the right one.
@@ -43,7 +43,7 @@ def _both(spot: Spot, describe: Callable[[Arrays, Arrays, Sequence[float]], T | 
 
 
 def _read_whole(spot: Spot) -> Iterator[Arrays]:
-    """Values that are read, of as many elements, by which functions can be told apart."""
+    """Values of as many elements that are read, on which different functions give different results."""
     actual, *_ = spot.actual
     for read in spot.read:
         if _known_functions.is_told_apart(read) and read[0].size == actual.size:

@@ -1,4 +1,4 @@
-"""Functions that a value may be of another: what is told of by name is computed here once more, by NumPy."""
+"""Functions that one value may be of another: each is computed here once more, by NumPy."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ def division(a: Arrays, b: Arrays, y: Arrays, bounds: Sequence[float]) -> str:
       y: by case, what may be their quotient or remainder.
       bounds: by case, the largest difference that rounding explains.
     """
-    # What a division by zero gives is nobody's choice of rounding.
+    # The result of a division by zero does not depend on rounding.
     all_positions = [np.flatnonzero(exact(array).ravel()) for array in b]
     if not (is_told_apart(a) and a[0].size == b[0].size == y[0].size):
         return ""

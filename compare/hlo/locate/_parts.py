@@ -19,7 +19,7 @@ from compare.hlo.locate._search import count_mended
 _MOST_PARTS = 4
 _MOST_MOVED = 3
 _MOST_NODES = 8000
-"""Of all programs that are tried, one for every order."""
+"""The most nodes of all programs together that are tried, one for every order."""
 _GATES = frozenset({"logistic", "tanh"})
 
 

@@ -25,7 +25,7 @@ def _drop_identities(node: Node, graph: Writer) -> int | None:
 
 
 def _drop_same_shape(node: Node, graph: Writer) -> int | None:
-    """Of operations that can only move, repeat or cut elements: same shape in the same order is the same value."""
+    """An operation that only moves, repeats or cuts elements, with the same shape in the same order, is its operand."""
     if len(node.operands) != 1 or node.shape != graph[node.operands[0]].shape:
         return None
     if node.opcode == "slice" or node.opcode == "concatenate" or not _reorders(node):

@@ -1,4 +1,4 @@
-"""Drops values that a loop carries and nothing reads: a graph of values tells who reads them, a rule sees one value."""
+"""Drops values that a loop carries and nothing reads: a rule for one value does not see its readers, the graph does."""
 
 from __future__ import annotations
 

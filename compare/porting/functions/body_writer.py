@@ -34,7 +34,7 @@ class BodyWriter:
     Args:
       module: that it is in.
       body: itself.
-      given: what stands for its inputs.
+      inputs: what stands for its inputs.
     """
 
     def __init__(self, module: Module, body: Body, inputs: Sequence[Value]) -> None:

@@ -136,7 +136,7 @@ def predict_port(reference: str, inputs: Sequence[str], worker: ModelWorker) -> 
       RequestError: it cannot be read.
     """
     function = function_source(*worker.function_graph(reference, of_known_sizes(parse_inputs(inputs))))
-    return PredictedPort(tuple(place.told for place in function.unwritten))
+    return PredictedPort(tuple(place.description for place in function.unwritten))
 
 
 def texts(

@@ -16,7 +16,7 @@ from compare.porting.functions.written_module import LEFT_OUT, Module, Unwritten
 from compare.porting.functions.written_values import Value, tuple_text
 from compare.porting.identifiers import Names, comment_text, identifier
 from compare.porting.regular_arrays import MOST_IN_TEXT
-from workloads._function_graph import VALUE, Captured, FunctionGraph, Result
+from workloads._function_graph import VALUE, Captured, Effect, FunctionGraph, Result
 from workloads._inspection import Plain
 from workloads._spec import Arrays
 
@@ -57,6 +57,15 @@ class WrittenFunction:
     remarks: Sequence[str] = ()
 
 
+@dataclass(frozen=True)
+class _Parameter:
+    """An input: its name in the file, the token that stands for it until then, and its type."""
+
+    name: str
+    token: str
+    result: Result
+
+
 def function_source(graph: FunctionGraph, arrays: Arrays) -> WrittenFunction:
     """Write a function.
 
@@ -64,69 +73,94 @@ def function_source(graph: FunctionGraph, arrays: Arrays) -> WrittenFunction:
       graph: of it.
       arrays: its constants.
     """
-    module = Module(graph, arrays)
-    body = graph.bodies[0]
-    names, tokens, inputs, parameters = Names(), dict[str, str](), list[Value](), list[str]()
-    for name in _NAMES_OF_FILE:
-        names.of(name)
-    for name, index in zip(graph.inputs, body.inputs, strict=False):
-        result, token = body.nodes[index].results[0], module.token()
-        tokens[token] = names.of(identifier(name, "x"))
-        parameters.append(tokens[token])
-        inputs.append(Value(result, text=token))
-        if result.follows and not module.follows:
-            module.follows = f"{token}.real.dtype" if result.dtype.startswith("complex") else f"{token}.dtype"
+    module, body = Module(graph, arrays), graph.bodies[0]
+    parameters = _name_parameters(graph, module)
     weights = {capture.name: capture for capture in graph.captured if capture.is_variable}
-    weight_followed = next((weight for weight in weights.values() if weight.result.follows), None)
-    if weight_followed and not module.follows:
-        module.follows = f"{_weight_text(weight_followed.name)}.dtype"
+    module.follows = _followed_dtype(parameters, weights)
+    inputs = [Value(parameter.result, text=parameter.token) for parameter in parameters]
     writer = BodyWriter(module, body, [*inputs, *(_captured_value(capture, module) for capture in graph.captured)])
     results = writer.write()
-    result = _result_text(graph.returned, [writer.array(value) for value in results])
     name = identifier(graph.name, "function")
     name = f"{name}_" if name in _NAMES_OF_FILE else name
-    names_reserved = [name, *_NAMES_OF_FILE, *(place.name for place in module.unwritten)]
-    lines = render(writer.statements, result, tokens, names_reserved, list(tokens))
-    effects = [
-        f"# {comment_text(effect.type)} is left out: {comment_text(short(effect.line))}"
-        for effect in body.effects
-        if effect.type in LEFT_OUT
+    lines = _write_lines(name, parameters, writer, _result_text(graph.returned, list(map(writer.array, results))))
+    comments, calls = _write_effects(body.effects, module)
+    values = {weight: arrays[f"{VALUE}{weight}"] for weight in weights if f"{VALUE}{weight}" in arrays}
+    head = _head(name, [f"{WEIGHTS}: Any"] * bool(weights), parameters, graph.returned)
+    lines = [_docstring(parameters, results), *comments, *calls, *lines]
+    return WrittenFunction(
+        name=name,
+        text=_module_text(name, module, bool(values), [head, textwrap.indent("\n".join(lines), "    "), ""]),
+        constants=module.constants,
+        unwritten=module.unwritten,
+        operations=module.written,
+        left=module.left,
+        weights=weights,
+        values=values,
+        inputs={parameter.name: parameter.result for parameter in parameters},
+        keys=dict(zip([parameter.name for parameter in parameters], graph.inputs, strict=False)),
+        remarks=graph.remarks,
+    )
+
+
+def _name_parameters(graph: FunctionGraph, module: Module) -> list[_Parameter]:
+    """The inputs, under names that nothing else in the file has."""
+    body, names = graph.bodies[0], Names()
+    for name in _NAMES_OF_FILE:
+        names.of(name)
+    return [
+        _Parameter(names.of(identifier(name, "x")), module.token(), body.nodes[index].results[0])
+        for name, index in zip(graph.inputs, body.inputs, strict=False)
     ]
-    effects_dropped = [effect for effect in body.effects if effect.type not in LEFT_OUT]
-    for effect in effects_dropped:
+
+
+def _followed_dtype(parameters: Sequence[_Parameter], weights: Mapping[str, Captured]) -> str:
+    """The expression of the float type of the first input or weight that has it; "" where none has."""
+    for parameter in parameters:
+        if parameter.result.follows:
+            real = ".real" if parameter.result.dtype.startswith("complex") else ""
+            return f"{parameter.token}{real}.dtype"
+    return next((f"{_weight_text(name)}.dtype" for name, weight in weights.items() if weight.result.follows), "")
+
+
+def _write_lines(name: str, parameters: Sequence[_Parameter], writer: BodyWriter, result: str) -> list[str]:
+    """The statements of the body, with names in the place of tokens."""
+    tokens = {parameter.token: parameter.name for parameter in parameters}
+    reserved_names = [name, *_NAMES_OF_FILE, *(place.name for place in writer.module.unwritten)]
+    return render(writer.statements, result, tokens, reserved_names, list(tokens))
+
+
+def _write_effects(effects: Sequence[Effect], module: Module) -> tuple[list[str], list[str]]:
+    """Comments for effects that JAX has in another form, and calls of places for all others, the last one first."""
+    comments, calls = [], []
+    for effect in effects:
+        if effect.type in LEFT_OUT:
+            comments.append(f"# {comment_text(effect.type)} is left out: {comment_text(short(effect.line))}")
+            continue
+        name = f"{identifier(effect.type.lower(), 'place')}_effect_{len(module.unwritten) + 1}"
         reason = "it has an effect, and nothing that is returned needs it"
-        place = Unwritten(
-            f"{identifier(effect.type.lower(), 'place')}_effect_{len(module.unwritten) + 1}",
-            effect.type,
-            effect.line,
-            reason,
-        )
-        module.unwritten.append(place)
+        module.unwritten.append(Unwritten(name, effect.type, effect.line, reason))
         module.left[effect.type] += 1
-        lines.insert(0, f"{place.name}()")
-    takes = [f"{WEIGHTS}: Any"] * bool(weights) + [f"{parameter}: jax.Array" for parameter in parameters]
-    kind = "jax.Array" if isinstance(graph.returned, dict) and "tensor" in graph.returned else "Any"
-    docstring = _docstring(graph, parameters, results, body.nodes, body.inputs)
-    head = [docstring, *effects]
-    values = {name: arrays[f"{VALUE}{name}"] for name in weights if f"{VALUE}{name}" in arrays}
-    text = "\n".join([
+        calls.insert(0, f"{name}()")
+    return comments, calls
+
+
+def _head(name: str, first: Sequence[str], parameters: Sequence[_Parameter], nest: Plain) -> str:
+    """The line of `def`."""
+    kind = "jax.Array" if isinstance(nest, dict) and "tensor" in nest else "Any"
+    takes = [*first, *(f"{parameter.name}: jax.Array" for parameter in parameters)]
+    return f"def {name}({', '.join(takes)}) -> {kind}:"
+
+
+def _module_text(name: str, module: Module, has_values: bool, function: Sequence[str]) -> str:
+    return "\n".join([
         f'"""{name}, in jax.numpy."""\n',
-        *([_LOADING_IMPORTS] if values else []),
+        *([_LOADING_IMPORTS] if has_values else []),
         _IMPORTS,
         *([LOADED] if module.constants else []),
-        *(_place(place) for place in module.unwritten),
-        *([_LOADING] if values else []),
-        f"def {name}({', '.join(takes)}) -> {kind}:",
-        textwrap.indent("\n".join([*head, *lines]), "    "),
-        "",
+        *map(_place, module.unwritten),
+        *([_LOADING] if has_values else []),
+        *function,
     ])  # fmt: skip
-    results_taken = {
-        parameter: body.nodes[index].results[0] for parameter, index in zip(parameters, body.inputs, strict=False)
-    }
-    return WrittenFunction(
-        name, text, module.constants, module.unwritten, module.written, module.left, weights, values, results_taken,
-        dict(zip(parameters, graph.inputs, strict=False)), graph.remarks,
-    )  # fmt: skip
 
 
 _LOADING_IMPORTS = "import safetensors.flax\nfrom flax import traverse_util"
@@ -187,20 +221,12 @@ def _place(place: Unwritten) -> str:
     return (
         f"def {place.name}(*given: Any) -> Any:\n"
         f'    """To be written: {comment_text(place.type)}."""\n'
-        f"    raise NotImplementedError({f'{place.told}: write it here'!r})\n\n"
+        f"    raise NotImplementedError({f'{place.description}: write it here'!r})\n\n"
     )
 
 
-def _docstring(
-    graph: FunctionGraph,
-    parameters: Sequence[str],
-    results: Sequence[Value],
-    nodes: Sequence[Any],
-    inputs: Sequence[int],
-) -> str:
-    takes = ", ".join(
-        f"{name} {_type(nodes[index].results[0])}" for name, index in zip(parameters, inputs, strict=False)
-    )
+def _docstring(parameters: Sequence[_Parameter], results: Sequence[Value]) -> str:
+    takes = ", ".join(f"{parameter.name} {_type(parameter.result)}" for parameter in parameters)
     gives = ", ".join(_type(value.result) for value in results)
     return f'"""{takes} -> {gives}."""'
 

@@ -92,7 +92,7 @@ def _inside(loop_read: Loop, k: int, value: Value, variables: Mapping[int, Varia
 
 def _begins(writer: BodyWriter, loop_read: Loop, k: int) -> str:
     """What a variable begins with: a list that nothing is written to yet has the shape that a step writes."""
-    value = loop_read.given[k]
+    value = loop_read.initial_values[k]
     if value.reserved is None or value.reserved.items or value.reserved.shape is not None:
         return writer.array(value)
     node = list_writer(loop_read.body, k)
@@ -112,7 +112,8 @@ def _sizes(writer: BodyWriter, loop_read: Loop, place: Place) -> tuple[int | str
         return None
     place_written = source(body, place)
     same = [k for k, output in enumerate(body.outputs) if place_written in (source(body, output), (body.inputs[k], 0))]
-    texts = [loop_read.given[k].text for k in same if loop_read.given[k].rank == len(shape) and loop_read.given[k].text]
+    values = [loop_read.initial_values[k] for k in same]
+    texts = [value.text for value in values if value.rank == len(shape) and value.text]
     if None in shape and not texts:
         return None
     return tuple(f"{texts[0]}.shape[{axis}]" if size is None else size for axis, size in enumerate(shape))
@@ -148,7 +149,7 @@ def _sequences(writer: BodyWriter, loop_read: Loop, step: _Step) -> tuple[str, d
         ends += "" if count.delta == 1 else f", {count.delta}"
         over.append(f"jnp.arange({ends}, dtype={writer.dtype(loop_read.node.results[count.at])})")
         elements[count.at] = step.counter
-    over += [writer.array(loop_read.given[k]) for k in step.rows]
+    over += [writer.array(loop_read.initial_values[k]) for k in step.rows]
     return _join(over), {**elements, **step.rows}
 
 

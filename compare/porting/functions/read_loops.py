@@ -25,7 +25,7 @@ class Loop:
       node: of it.
       body: what a step computes; in the place of a list that is filled or rewritten, it returns the element alone.
       condition: whether it goes on.
-      given: what its variables begin with.
+      initial_values: of its variables.
       used: the numbers of those that something reads behind it.
       fixed: of those that never change.
       stacked: of lists that get an element a step, which a scan stacks.
@@ -38,7 +38,7 @@ class Loop:
     node: Node
     body: Body
     condition: Body
-    given: Sequence[Value]
+    initial_values: Sequence[Value]
     used: frozenset[int]
     fixed: frozenset[int]
     stacked: tuple[int, ...]

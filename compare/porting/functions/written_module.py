@@ -40,7 +40,7 @@ class Unwritten:
     reason: str
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """Which operation it is, where, and why."""
         where = f", {comment_text(short(self.line))}" if self.line else ""
         return f"{comment_text(self.type)}{where}: {comment_text(self.reason)}"

@@ -36,7 +36,8 @@ _REFUSAL = "a peer is judged by its float32 results and its time, and gives noth
 class NotInstalled(Unsupported, ImportError):
     """What a peer needs is not there; the message says what to install.
 
-    An ImportError, since it is raised while the worker imports the peer; Unsupported, so that it is told in one line.
+    An ImportError, since it is raised while the worker imports the peer; Unsupported, so that it is reported in
+    one line.
     """
 
 
@@ -98,7 +99,7 @@ class Peer(Framework, ABC):
         return f"{_REFUSAL} `{method}`"
 
     def settings(self) -> dict[str, str]:
-        """None is told: a peer judges nothing."""
+        """No settings: a peer judges nothing."""
         return {}
 
     def load(self, twin: Twin) -> dict[str, Any]:

@@ -4,8 +4,11 @@ const filter = document.getElementById("filter");
 filter.labels[0].hidden = false;
 filter.addEventListener("input", () => {
   const wanted = filter.value.trim().toLowerCase();
-  for (const part of document.querySelectorAll("[data-filter]")) {
-    part.hidden = !part.dataset.filter.toLowerCase().includes(wanted);
+  for (const section of document.querySelectorAll("section.workload")) {
+    section.hidden = !section.querySelector("h2").textContent.toLowerCase().includes(wanted);
+    for (const link of document.querySelectorAll("nav li > a, #overview tbody th > a")) {
+      if (link.hash === `#${section.id}`) link.closest("li, tr").hidden = section.hidden;
+    }
   }
 });
 

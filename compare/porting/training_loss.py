@@ -1,0 +1,138 @@
+"""The loss that is written: its terms as the model was compiled, of logits where Keras takes these, and penalties."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from compare.porting.losses_by_name import loss_expression, of_logits
+from compare.porting.penalties import ADDED, activity_penalties, check_activities, weight_penalty
+from compare.porting.safe_expressions import UnwritableError, literal
+from compare.porting.trained_outputs import TrainedOutput, only
+from compare.porting.training_parts import Parts, check_own, check_part
+from compare.porting.written_classes import Written
+from workloads._architecture import Architecture, Compiled, Described, LossTerm
+from workloads._precision import NARROW
+
+
+def write_loss(
+    parts: Parts,
+    compiled: Compiled,
+    source: Written,
+    architecture: Architecture,
+    outputs: Sequence[TrainedOutput],
+) -> list[str]:
+    """The function of the loss.
+
+    Args:
+      parts: receives what raises.
+      compiled: the training.
+      source: the module.
+      architecture: of the model.
+      outputs: what is trained.
+    """
+    head = [
+        f"def loss(model: {source.class_name}, inputs: tuple[jax.Array, ...], targets: Any) -> jax.Array:",
+        '    """f32[]: the loss of a batch, as Keras takes it."""',
+    ]
+    try:
+        check_part(compiled, "loss")
+        for term in loss_terms(compiled):
+            for value in losses_of(term, compiled):
+                check_own(value)
+        logits = _logits(compiled, source, outputs)
+        terms = [text for term in loss_terms(compiled) for text in _terms(term, outputs, logits)]
+        _check_looked_through(architecture, outputs)
+        penalties = list(_penalties(compiled, source, architecture))
+    except UnwritableError as error:
+        return [*head, *parts.raising("the loss", error)]
+    if logits:
+        head.append("    # Keras takes the loss of the logits behind a softmax or sigmoid: crossentropy_of_softmax.")
+    model_text = "model.logits" if logits else "model"
+    if source.penalized:
+        # The method that gives logits sums them too, where there is one.
+        model_text, result_text = f"model.{'logits' if source.logits else 'penalized'}", f"predictions, {ADDED}"
+        head.append(f"    {result_text} = {model_text}(*inputs)")
+    else:
+        head.append(f"    predictions = {model_text}(*inputs)")
+    if not penalties:
+        return [*head, f"    return {' + '.join(terms)}"]
+    added_to = [f"    value += {text}  # a regularizer" for text in penalties]
+    return [*head, f"    value = {' + '.join(terms)}", *added_to, "    return value"]
+
+
+def _penalties(compiled: Compiled, source: Written, architecture: Architecture) -> Iterator[str]:
+    """What the regularizers add to the loss: those of weights, then the sum of those of activities.
+
+    Raises:
+      UnwritableError: one of them is not written.
+    """
+    check_activities(architecture, source)
+    for term in loss_terms(compiled):
+        if term.loss is not None and not term.regularizers:
+            continue
+        for penalty in architecture.penalties:
+            text = weight_penalty(penalty, architecture, source) if penalty.leaf else ""
+            if text:
+                yield _times(term.weight, text)
+        if source.penalized:
+            yield _times(term.weight, ADDED)
+
+
+def _check_looked_through(architecture: Architecture, outputs: Sequence[TrainedOutput]) -> None:
+    """Raise where a penalty is of an output whose logits Keras takes the loss of: the call gives one of both."""
+    penalties, root = activity_penalties(architecture), next(graph for graph in architecture.graphs if not graph.model)
+    layers_by_tensor = {number: call.layer for call in root.calls if call.layer in penalties for number in call.outputs}
+    for output in outputs:
+        if output.tensor in layers_by_tensor and output.loss and of_logits(output.loss):
+            raise UnwritableError(
+                f"{layers_by_tensor[output.tensor]} has a regularizer of what the loss takes the logits of"
+            )
+
+
+def loss_terms(compiled: Compiled) -> Sequence[LossTerm]:
+    """The terms of the loss: the compiled one alone, or those of a train_step of the user's own."""
+    return compiled.own.terms if compiled.own else (LossTerm(),)
+
+
+def losses_of(term: LossTerm, compiled: Compiled) -> Sequence[Described | None]:
+    """The losses of a term, an output each; None where an output has none."""
+    if term.regularizers:
+        return ()
+    return compiled.losses if term.loss is None else (term.loss,)
+
+
+def _logits(compiled: Compiled, source: Written, outputs: Sequence[TrainedOutput]) -> Mapping[str, str]:
+    """The activations behind which losses find logits, by the place of the output; none where no loss does."""
+    outputs_judged = [output for term in loss_terms(compiled) for output in _outputs_of_term(term, outputs)]
+    return source.logits if any(_is_of_logits(output, source.logits) for output in outputs_judged) else {}
+
+
+def _is_of_logits(output: TrainedOutput, logits: Mapping[str, str]) -> bool:
+    """Whether Keras finds the logits of an output: not through the cast of one that is narrower than float32."""
+    activation = logits.get(output.place, "")
+    return bool(activation and output.loss and of_logits(output.loss) == activation and output.dtype not in NARROW)
+
+
+def _outputs_of_term(term: LossTerm, outputs: Sequence[TrainedOutput]) -> Sequence[TrainedOutput]:
+    """The outputs that a term of the loss is of, each with its loss there."""
+    if term.regularizers:
+        return ()
+    if term.loss is not None:
+        return (replace(only(outputs), loss=term.loss, weight=1.0),)
+    return [output for output in outputs if output.loss is not None]
+
+
+def _terms(term: LossTerm, outputs: Sequence[TrainedOutput], logits: Mapping[str, str]) -> Iterator[str]:
+    """The losses of a term; what stands in the places of `logits` is given before its activation."""
+    for output in _outputs_of_term(term, outputs):
+        if output.loss is None:
+            continue
+        activation, of, wants_logits = logits.get(output.place, ""), output.of, _is_of_logits(output, logits)
+        if activation and not wants_logits:
+            of = replace(of, predictions=f"jax.nn.{activation}({of.predictions})")
+        yield _times(term.weight * output.weight, f"jnp.mean({loss_expression(output.loss, wants_logits, of)})")
+
+
+def _times(weight: float, text: str) -> str:
+    return text if weight == 1 else f"{literal(weight)} * ({text})"
