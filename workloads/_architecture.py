@@ -75,11 +75,13 @@ class Traced:
       function: of the tensors that the call takes, then of weights.
       weights: of the layer itself, by the names that its leaves have, in the order in which the function takes them.
       constants: by the keys that nodes have.
+      adds: whether the last result of the function is what the call adds to the loss, and nothing that it returns.
     """
 
     function: FunctionGraph
     weights: tuple[str, ...]
     constants: Mapping[str, Constant]
+    adds: bool = False
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from compare.porting.class_text import Body, Line, Unchanged
 from compare.porting.penalties import ADDED
 
 PENALIZED = "penalized"
-"""The method that gives what the call returns, and what regularizers of activities add to the loss."""
+"""The method that gives what the call returns, and what it adds to the loss."""
 
 _COMMENT = "  # "
 
@@ -23,16 +23,16 @@ def methods_of(
       body: of the call.
       parameters: of it.
       may_split: whether logits are looked for.
-      is_penalized: whether it sums what regularizers of activities add to the loss, which a method gives beside then.
+      is_penalized: whether it adds to the loss, as regularizers of activities do: a method gives that beside then.
     """
     names_text = ", ".join(parameters)
     signature = ", ".join(["self", *(f"{parameter}: jax.Array" for parameter in parameters)])
-    first, beside = ("[0]", f", {ADDED}") if is_penalized else ("", "")
+    first, beside = ("[0]", f", {body.penalty or ADDED}") if is_penalized else ("", "")
     logits = before_activations(body, f"self.logits({names_text}){first}") if may_split else None
     if logits is None and is_penalized:
         return [
             f"def {PENALIZED}({signature}) -> Any:",
-            '    """What it returns, and what regularizers of activities add to the loss."""',
+            '    """What it returns, and what it adds to the loss."""',
             *_indent(body.lines),
             f"    return {body.result}{beside}",
             "",
@@ -45,7 +45,7 @@ def methods_of(
     description = (
         f"What the {logits.activations['']} is taken of" if single else "What it returns, before the activations"
     )
-    description += ", and what regularizers of activities add to the loss" if is_penalized else ""
+    description += ", and what it adds to the loss" if is_penalized else ""
     result_type = "jax.Array" if single and not is_penalized else "Any"
     lines = [
         f"def logits({signature}) -> {result_type}:",

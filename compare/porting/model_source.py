@@ -29,7 +29,7 @@ from compare.porting.safe_expressions import (
     tensors_of,
     with_kept,
 )
-from compare.porting.traced_methods import method_body, obstacle
+from compare.porting.traced_methods import DRAWS, method_body, obstacle
 from compare.porting.uncalled_layers import uncalled_layers
 from compare.porting.unwritten_places import CALL, Place
 from compare.porting.variable_names import Variables
@@ -444,16 +444,33 @@ class _Writing:
         weights: Mapping[str, str],
     ) -> Body | None:
         """The body of a call that TensorFlow traced; None of another."""
-        if not owner.graph.traced:
+        if owner.graph.traced is None:
             return None
 
-        def text(call: Call, texts: Mapping[int, str], names: frozenset[str]) -> tuple[str, str]:
+        def text(call: Call, texts: Mapping[int, str], names: frozenset[str]) -> tuple[str, str, bool]:
             path = self._blocks.canonical(call.layer)
             result = self._call(owner, parts.get(path), path, call, texts, names)
-            self._penalties.lose(path)
-            return result, self._comment(owner, path, call)
+            with_added = self._penalties.beside_result(graph, path, result) if len(call.outputs) == 1 else ""
+            if not with_added:
+                self._penalties.lose(path)
+            return with_added or result, self._comment(owner, path, call), bool(with_added)
 
-        return method_body(owner.graph, parameters, weights, self._constants, text)
+        graph, traced = owner.graph, owner.graph.traced
+        counts = self._penalties.add_of_call(graph)
+        if traced.adds and not counts:
+            name = comment_text(graph.model or self._architecture.name)
+            self._remarks.append(f"{name} adds a loss in its call, which is not written: the model is not compiled")
+        stream = self._stream(owner)
+        return method_body(graph, parameters, weights, self._constants, text, stream, is_penalized=counts)
+
+    def _stream(self, owner: WrittenClass) -> str:
+        """The attribute that random numbers come from; "" where the call draws none."""
+        traced = owner.graph.traced
+        if traced is None or not any(node.type in DRAWS for node in traced.function.bodies[0].nodes):
+            return ""
+        attribute = owner.names.of("noise")
+        owner.made.append(f"self.{attribute} = rngs.noise.fork()")
+        return attribute
 
     def _call(
         self,

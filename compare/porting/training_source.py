@@ -235,7 +235,9 @@ def _loss(
             for value in _losses_of(term, compiled):
                 _check_own(value)
         logits = _logits(compiled, source, outputs)
-        terms = [text for term in _loss_terms(compiled) for text in _terms(term, outputs, logits)]
+        # The method that sums penalties gives logits wherever there are some, whether a loss is of them or not.
+        before = source.logits if source.penalized else logits
+        terms = [text for term in _loss_terms(compiled) for text in _terms(term, outputs, before)]
         _check_looked_through(architecture, outputs)
         penalties = list(_penalties(compiled, source, architecture))
     except UnwritableError as error:
