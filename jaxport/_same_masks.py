@@ -78,6 +78,12 @@ class StreamByPlace(nnx.RngStream):
     def truncated_normal(self, lower: float, upper: float, shape: Sequence[int] = (), dtype: Any = float) -> jax.Array:
         """f[shape]: of the mean and variance of a standard normal number between -2 and 2.
 
+        Args:
+          lower: -2.
+          upper: 2.
+          shape: of the numbers.
+          dtype: of floats.
+
         Raises:
           ValueError: other ends, between which TensorFlow draws nothing.
         """

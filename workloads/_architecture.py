@@ -97,6 +97,7 @@ class Graph:
       tensors: by their numbers.
       traced: what it computes between the calls and how these are wired, where TensorFlow traced it; else the calls
         say all.
+      masks: of the whole, if it is compiled: the number of a tensor that it returns, and of the mask that it carries.
     """
 
     model: str
@@ -106,6 +107,7 @@ class Graph:
     outputs: Plain
     tensors: tuple[Tensor, ...]
     traced: Traced | None = None
+    masks: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True)

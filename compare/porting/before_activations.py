@@ -44,7 +44,7 @@ def before_activations(body: Body, call_text: str) -> Logits | None:
     """
     result = ast.parse(body.result, mode="eval").body
     places = list(_places(result, ""))
-    read = {*_NAME.findall(body.penalty)} | {
+    read = {*_NAME.findall(body.penalty), *body.masks} | {
         inner.id
         for _, node in places
         if not isinstance(node, ast.Name)
@@ -65,7 +65,7 @@ def before_activations(body: Body, call_text: str) -> Logits | None:
     only, call = outputs[""], [f"return jax.nn.{activations['']}({call_text})"]
     if only.at < len(lines) - 1:
         return Logits(activations, replace(body, lines=lines), call)
-    return Logits(activations, Body(lines[:-1], f"{only.line.text}{only.line.told}", body.penalty), call)
+    return Logits(activations, replace(body, lines=lines[:-1], result=f"{only.line.text}{only.line.told}"), call)
 
 
 def _find_activation(lines: Sequence[Line | Unchanged | str], name: str) -> _Activated | None:

@@ -147,7 +147,8 @@ class _Writing:
             body = self._calls(owner, parts, parameters)
             # The penalties of the same calls, once more.
             after, self._penalties.summed = self._penalties.summed, before
-            blocks = self._calls_of_blocks(owner, parts, parameters, target)
+            # A mask that is returned is read across blocks.
+            blocks = None if graph.masks else self._calls_of_blocks(owner, parts, parameters, target)
             body, self._penalties.summed = (body, after) if blocks is None else (blocks, self._penalties.summed)
         is_penalized = bool(self._penalties.summed.get(graph.model))
         methods, logits = methods_of(body, parameters.values(), not graph.model, is_penalized)
@@ -360,7 +361,7 @@ class _Writing:
     def _calls(self, owner: WrittenClass, parts: Mapping[str, Parts | None], parameters: Mapping[str, str]) -> Body:
         graph = owner.graph
         uses = Counter(number for call in graph.calls for number in tensors_of(call))
-        uses.update(tensors(graph.outputs))
+        uses.update([*tensors(graph.outputs), *(mask for _, mask in graph.masks)])
         variables = Variables({number: parameters[name] for name, number in graph.inputs.items()}, uses)
         lines: list[Line | Unchanged | str] = []
         for call in graph.calls:
@@ -374,7 +375,8 @@ class _Writing:
             line = Unchanged(comment) if outputs == text else Line(outputs, text, comment)
             lines += self._penalties.called_model(graph, path, text, outputs) or [line]
             lines += self._penalties.lines(graph, path, dict(zip(call.outputs, targets, strict=True)))
-        return Body(lines, argument(graph.outputs, variables.names))
+        masks = [variables.names[mask] for _, mask in graph.masks]
+        return Body(lines, argument(graph.outputs, variables.names), masks=masks)
 
     def _calls_of_blocks(
         self, owner: WrittenClass, parts: Mapping[str, Parts | None], parameters: Mapping[str, str], target: str

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
+from compare.porting.call_methods import MASKED, PENALIZED
 from compare.porting.drawn_inputs import EMBEDDINGS
 from compare.porting.identifiers import Names, comment_text, identifier
 from compare.porting.losses_by_name import loss_expression, metric_expression, of_logits
@@ -13,7 +14,7 @@ from compare.porting.optimizers_by_name import decays, optimizer_expression, sca
 from compare.porting.penalties import ADDED, activity_penalties, check_activities, weight_penalty
 from compare.porting.safe_expressions import UnwritableError, literal
 from compare.porting.traced_functions import function_lines, function_name
-from compare.porting.trained_outputs import TrainedOutput, only, trained_outputs
+from compare.porting.trained_outputs import TrainedOutput, mask_names, only, trained_outputs
 from compare.porting.written_classes import Written
 from workloads._architecture import Architecture, Clip, Compiled, Described, Inner, LossTerm
 from workloads._precision import NARROW
@@ -229,14 +230,16 @@ def _loss(
         f"def loss(model: {source.class_name}, inputs: tuple[jax.Array, ...], targets: Any) -> jax.Array:",
         '    """f32[]: the loss of a batch, as Keras takes it."""',
     ]
+    masks = [name for graph in architecture.graphs if not graph.model for name in mask_names(graph)]
+    beside = [ADDED] * bool(source.penalized) + masks
     try:
         _check_part(compiled, "loss")
         for term in _loss_terms(compiled):
             for value in _losses_of(term, compiled):
                 _check_own(value)
         logits = _logits(compiled, source, outputs)
-        # The method that sums penalties gives logits wherever there are some, whether a loss is of them or not.
-        before = source.logits if source.penalized else logits
+        # A method that gives something beside gives logits where there are some, whether a loss is of them or not.
+        before = source.logits if beside else logits
         terms = [text for term in _loss_terms(compiled) for text in _terms(term, outputs, before)]
         _check_looked_through(architecture, outputs)
         penalties = list(_penalties(compiled, source, architecture))
@@ -245,10 +248,10 @@ def _loss(
     if logits:
         head.append("    # Keras takes the loss of the logits behind a softmax or sigmoid: crossentropy_of_softmax.")
     model_text = "model.logits" if logits else "model"
-    if source.penalized:
-        # The method that gives logits sums them too, where there is one.
-        model_text, result_text = f"model.{'logits' if source.logits else 'penalized'}", f"predictions, {ADDED}"
-        head.append(f"    {result_text} = {model_text}(*inputs)")
+    if beside:
+        # The method that gives logits gives these too, where there is one.
+        method = "logits" if source.logits else PENALIZED if source.penalized else MASKED
+        head.append(f"    predictions, {', '.join(beside)} = model.{method}(*inputs)")
     else:
         head.append(f"    predictions = {model_text}(*inputs)")
     if not penalties:
@@ -326,7 +329,12 @@ def _terms(term: LossTerm, outputs: Sequence[TrainedOutput], logits: Mapping[str
         activation, of, wants_logits = logits.get(output.place, ""), output.of, _is_of_logits(output, logits)
         if activation and not wants_logits:
             of = replace(of, predictions=f"jax.nn.{activation}({of.predictions})")
-        yield _times(term.weight * output.weight, f"jnp.mean({loss_expression(output.loss, wants_logits, of)})")
+        yield _times(term.weight * output.weight, _mean(output, loss_expression(output.loss, wants_logits, of)))
+
+
+def _mean(output: TrainedOutput, losses: str) -> str:
+    """The mean of losses; of those that the mask of an output keeps."""
+    return f"jaxport.losses.reduce({losses}, mask={output.mask})" if output.mask else f"jnp.mean({losses})"
 
 
 def _times(weight: float, text: str) -> str:
@@ -352,6 +360,10 @@ def _metrics(parts: _Parts, outputs: Sequence[TrainedOutput]) -> list[str]:
     except UnwritableError as error:
         return [*lines, *parts.raising("the metrics", error)]
     parts.remarks.append("metrics are written and are no part of what the gates judge")
+    if any(output.mask and output.metrics for output in outputs):
+        parts.remarks.append(
+            "Keras leaves masked steps out of metrics too, and the metrics that are written count them"
+        )
     return [*lines, f"    return {{{', '.join(values)}}}"]
 
 

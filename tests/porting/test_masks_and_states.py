@@ -305,13 +305,6 @@ def test_what_masks_or_states_are_not_written_is_a_place(make: Any, layer: str, 
     assert reason in place.reason
 
 
-def test_a_loss_that_leaves_masked_steps_out_is_left() -> None:
-    model, _ = made(lambda: of_tokens(lambda t: L.LSTM(3, return_sequences=True)(embedded(t))))
-    model.compile("sgd", "mse")
-    architecture = _keras_compiled.of_model(model)
-    assert ["carries a mask" in each for each in training_source(architecture, written_of(model)).unwritten] == [True]
-
-
 def test_a_loss_of_what_carries_no_mask_is_written() -> None:
     model, _ = made(lambda: of_tokens(lambda t: L.LSTM(3)(embedded(t))))
     model.compile("sgd", "mse")
