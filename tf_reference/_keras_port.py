@@ -89,12 +89,13 @@ def keras_port(
     if own:
         return replace(own_step(model, inputs, variables, dtype), forward=forward)
 
+    has_loss = _keras_outputs.have_losses(model)
+
     def loss(*arguments: Any) -> Any:
         with _drawn_numbers.drawn_by_place(dtype):
             predictions = _without_logits(_call(model, arguments[:inputs], True), narrow)
-        return model.compute_loss(
-            None, _keras_outputs.fill_targets(model, arguments[inputs:], predictions), predictions, None
-        )
+        targets = _keras_outputs.fill_targets(has_loss, arguments[inputs:], predictions)
+        return model.compute_loss(None, targets, predictions, None)
 
     def step(*arguments: Any) -> Any:
         with tf.GradientTape() as tape:

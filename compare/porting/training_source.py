@@ -11,7 +11,7 @@ from compare.porting.drawn_inputs import EMBEDDINGS
 from compare.porting.identifiers import Names, comment_text, identifier
 from compare.porting.losses_by_name import loss_expression, metric_expression, of_logits
 from compare.porting.optimizers_by_name import decays, optimizer_expression, scales_loss
-from compare.porting.penalties import ADDED, activity_penalties, check_activities, weight_penalty
+from compare.porting.penalties import ADDED, activity_penalties, adding_calls, check_activities, weight_penalty
 from compare.porting.safe_expressions import UnwritableError, literal
 from compare.porting.traced_functions import function_lines, function_name
 from compare.porting.trained_outputs import TrainedOutput, mask_names, only, trained_outputs
@@ -60,7 +60,8 @@ def training_source(architecture: Architecture, source: Written) -> Training:
     if not any(not graph.model for graph in architecture.graphs):
         obstacle = compiled.obstacle or (compiled.own.line if compiled.own else "that of a model without a call")
         return Training(unwritten=(f"the training step: it has {comment_text(obstacle)}",))
-    if compiled.obstacle or compiled.optimizer is None or not _has_loss(compiled):
+    has_loss = _has_loss(compiled) or bool(adding_calls(architecture))
+    if compiled.obstacle or compiled.optimizer is None or not has_loss:
         reason = compiled.obstacle or "no loss or no optimizer"
         return Training(unwritten=(f"the training step: it has {comment_text(reason)}",))
     partly = _partly_frozen(architecture)
@@ -254,6 +255,9 @@ def _loss(
         head.append(f"    predictions, {', '.join(beside)} = model.{method}(*inputs)")
     else:
         head.append(f"    predictions = {model_text}(*inputs)")
+    if not terms:
+        # A model may add all of its loss itself.
+        terms.append(penalties.pop())
     if not penalties:
         return [*head, f"    return {' + '.join(terms)}"]
     added_to = [f"    value += {text}  # a regularizer" for text in penalties]

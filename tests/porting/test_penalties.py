@@ -18,7 +18,7 @@ from flax import nnx
 import jaxport
 from compare.porting.model_source import model_source
 from compare.porting.training_source import training_source
-from tf_reference import _keras_compiled
+from tf_reference import _keras_compiled, _keras_outputs
 
 pytestmark = pytest.mark.usefixtures("remembered")
 L, R = keras.layers, keras.regularizers
@@ -110,6 +110,12 @@ def sparse(model: Any) -> Any:
     return model
 
 
+def without_loss(model: Any) -> Any:
+    model(np.zeros((2, 3), "float32"))
+    model.compile("sgd")
+    return model
+
+
 def adding_twice(x: Any) -> Any:
     shared = Adding()
     return L.Dense(2)(shared(x) + shared(L.Dense(3)(x)))
@@ -129,6 +135,7 @@ WRITTEN: dict[str, Callable[[], Any]] = {
         lambda x: L.Dense(2)(keras.Sequential([keras.Input((3,)), L.Dense(3), Adding()])(x))
     ),
     "added by the model": lambda: sparse(OwnWithLoss()),
+    "added, and no loss beside": lambda: without_loss(OwnWithLoss()),
     "added before a sigmoid that no loss looks through": lambda: compiled(
         lambda x: L.Dense(2, "sigmoid")(Adding()(x)), loss="mse"
     ),
@@ -199,6 +206,10 @@ def test_the_loss_is_that_of_keras(name: str) -> None:
 
 MISTAKES: dict[str, tuple[str, Callable[[str], str]]] = {
     "one of two losses": ("added", lambda text: text.replace(" + jnp.sum(jnp.square(x[:, 0]))", "")),
+    "half of the whole loss": (
+        "added, and no loss beside",
+        lambda text: text.replace("return penalty", "return 0.5 * penalty"),
+    ),
     "another rate": ("added", lambda text: text.replace("0.3 *", "0.03 *")),
     "an own loss once for two calls": ("added twice", lambda text: text.replace("penalty += added", "penalty = added")),
     "the loss of an inner call": (
@@ -225,6 +236,18 @@ def test_a_wrong_penalty_is_another_loss(mistake: str) -> None:
     name, change = MISTAKES[mistake]
     wanted, found = losses(WRITTEN[name](), change)
     assert found != pytest.approx(wanted, rel=1e-3)
+
+
+def test_the_judge_keeps_what_the_call_of_a_class_adds() -> None:
+    model, x = own(Own()), np.ones((2, 3), "float32")
+    has_loss = _keras_outputs.have_losses(model)
+    predictions = model(x, training=True)
+    wanted = [float(loss) for loss in model.losses]
+    _keras_outputs.fill_targets(has_loss, [np.zeros((2, 2))], predictions)
+    assert [float(loss) for loss in model.losses] == wanted and wanted[0] > 0
+    # What has_loss is made of calls the model anew, and would be too late here.
+    _keras_outputs.have_losses(model)
+    assert [float(loss) for loss in model.losses] != wanted
 
 
 def test_a_penalty_of_sizes_has_no_gradient_at_zero() -> None:
