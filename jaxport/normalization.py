@@ -144,8 +144,8 @@ def masked_batch_norm(
     mean, variance = (norm.mean[...], norm.var[...]) if is_still else masked_moments(wide, mask)
     if not is_still:
         for running, value in ((norm.mean, mean), (norm.var, variance)):
-            moved = norm.momentum * running[...] + (1 - norm.momentum) * jax.lax.stop_gradient(value)
-            running.set_value(moved)
+            share = (1 - norm.momentum) * jax.lax.stop_gradient(value)
+            running.set_value(norm.momentum * running[...] + share)
     scale = jax.lax.rsqrt(variance + norm.epsilon) * (1 if norm.scale is None else norm.scale[...])
     result = (wide - mean) * scale + (0 if norm.bias is None else norm.bias[...])
     return result.astype(norm.dtype or x.dtype)
