@@ -13,9 +13,12 @@ import numpy as np
 Rate = float | Callable[[jax.Array, Any], jax.Array]
 
 
-def round_to_float32(*values: float) -> tuple[float, ...]:
-    """Rounded to float32, as Keras holds its hyperparameters in every dtype policy."""
-    return tuple(float(np.float32(value)) for value in values)
+def round_to_float32(*values: Any) -> tuple[Any, ...]:
+    """Rounded to float32, as Keras holds its hyperparameters in every dtype policy.
+
+    An array is one that `optax.inject_hyperparams` keeps in the state of the optimizer: it stays as it is.
+    """
+    return tuple(value if isinstance(value, jax.Array) else float(np.float32(value)) for value in values)
 
 
 def rate_function(learning_rate: Rate) -> Callable[[jax.Array, Any], Any]:

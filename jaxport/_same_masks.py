@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from flax import nnx
 
 from jaxport.noise import AlphaDropout, GaussianDropout, GaussianNoise
-from workloads._same_masks import MULTIPLIERS, NORMAL_BITS, NORMAL_SPREAD, SHIFTS, threshold
+from workloads._same_masks import MULTIPLIERS, NORMAL_BITS, NORMAL_SPREAD, SHIFTS, TRUNCATED_SPREAD, threshold
 
 
 class DroppingByPlace(nnx.Dropout):
@@ -35,10 +35,14 @@ class DroppingByPlace(nnx.Dropout):
         return jnp.where(is_kept, inputs * (1 / (1 - self.rate) if self.rate < 1 else 0), jnp.zeros_like(inputs))
 
 
-def _normal(self: Any, shape: Sequence[int], dtype: jnp.dtype) -> jax.Array:
+def _uniform(shape: Sequence[int], dtype: Any) -> jax.Array:
+    """Numbers in [0, 1)."""
+    return (_hashes(shape) >> (32 - NORMAL_BITS)).astype(dtype) / 2**NORMAL_BITS
+
+
+def _normal(self: Any, shape: Sequence[int], dtype: Any) -> jax.Array:
     """Numbers of mean 0 and variance 1, in place of those that a noise module draws."""
-    uniform = (_hashes(shape) >> (32 - NORMAL_BITS)).astype(dtype) / 2**NORMAL_BITS
-    return (uniform - 0.5) * NORMAL_SPREAD
+    return (_uniform(shape, dtype) - 0.5) * NORMAL_SPREAD
 
 
 class NoiseByPlace(GaussianNoise):
@@ -60,6 +64,34 @@ class AlphaDroppingByPlace(AlphaDropout):
         return _keep_mask(shape, rate)
 
 
+class StreamByPlace(nnx.RngStream):
+    """A stream of random numbers whose floats are what a hash of each place says."""
+
+    def uniform(self, shape: Sequence[int] = (), dtype: Any = float) -> jax.Array:
+        """f[shape]: in [0, 1)."""
+        return _uniform(shape, jax.dtypes.canonicalize_dtype(dtype))
+
+    def normal(self, shape: Sequence[int] = (), dtype: Any = float) -> jax.Array:
+        """f[shape]: of mean 0 and variance 1."""
+        return _normal(self, shape, jax.dtypes.canonicalize_dtype(dtype))
+
+    def truncated_normal(self, lower: float, upper: float, shape: Sequence[int] = (), dtype: Any = float) -> jax.Array:
+        """f[shape]: of the mean and variance of a standard normal number between -2 and 2.
+
+        Args:
+          lower: -2.
+          upper: 2.
+          shape: of the numbers.
+          dtype: of floats.
+
+        Raises:
+          ValueError: other ends, between which TensorFlow draws nothing.
+        """
+        if (lower, upper) != (-2, 2):
+            raise ValueError(f"expected ends -2 and 2, as TensorFlow has them, found {lower} and {upper}")
+        return (_uniform(shape, jax.dtypes.canonicalize_dtype(dtype)) - 0.5) * TRUNCATED_SPREAD
+
+
 _BY_PLACE: dict[type[nnx.Module], type[nnx.Module]] = {
     nnx.Dropout: DroppingByPlace,
     GaussianNoise: NoiseByPlace,
@@ -71,7 +103,7 @@ DRAWING_BY_PLACE = tuple(_BY_PLACE.values())
 
 
 def drop_by_place(module: nnx.Module) -> None:
-    """Let every Dropout and noise of a module draw by place; a class of the user's own made of one stays what it is.
+    """Let Dropout, noise and streams of a module draw by place; a class of the user's own made of one stays as it is.
 
     Args:
       module: is changed.
@@ -79,6 +111,9 @@ def drop_by_place(module: nnx.Module) -> None:
     for _, submodule in nnx.iter_modules(module):
         if type(submodule) in _BY_PLACE:
             submodule.__class__ = _BY_PLACE[type(submodule)]
+    for _, node in nnx.iter_graph(module):
+        if type(node) is nnx.RngStream:
+            node.__class__ = StreamByPlace
 
 
 def _hashes(shape: Sequence[int]) -> jax.Array:

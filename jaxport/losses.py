@@ -26,11 +26,12 @@ def reduce(losses: jax.Array, sample_weight: jax.Array | None = None, mask: jax.
     Args:
       losses: floats of any shape.
       sample_weight: of the losses' shape.
-      mask: bool, of the losses' shape; True is kept.
+      mask: bool, of the losses' shape, or of its first axes; True is kept.
     """
     weighted_losses = losses if sample_weight is None else losses * sample_weight
     if mask is None:
         return jnp.mean(weighted_losses)
+    mask = jnp.broadcast_to(jnp.expand_dims(mask, range(mask.ndim, losses.ndim)), losses.shape)
     count = jnp.sum(mask)
     return jnp.sum(jnp.where(mask, weighted_losses, 0)) / jnp.maximum(count, 1).astype(losses.dtype)
 

@@ -7,6 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from flax import nnx
 
 from jaxport._batch_norm import BatchNorm as BatchNorm
 from jaxport._batch_norm import batch_normalised as batch_normalised
@@ -123,3 +124,28 @@ def masked_moments(x: jax.Array, mask: jax.Array) -> tuple[jax.Array, jax.Array]
     count = jnp.sum(jnp.broadcast_to(is_present, x.shape).astype(x.dtype), axes) + _SMALL
     mean = jnp.sum(jnp.where(is_present, x, 0), axes) / count
     return mean, jnp.sum(jnp.square(jnp.where(is_present, x - mean, 0)), axes) / count
+
+
+def masked_batch_norm(
+    norm: nnx.BatchNorm, x: jax.Array, mask: jax.Array, use_running_average: bool | None = None
+) -> jax.Array:
+    """What keras.layers.BatchNormalization gives with a mask [...]: all values, by statistics of those that are kept.
+
+    In training the statistics are `masked_moments`, and the running ones move towards them.
+
+    Args:
+      norm: whose weights and statistics these are, over the last axis.
+      x: floats [..., features].
+      mask: bool[...], True is kept.
+      use_running_average: whether the running statistics are used; None asks the module.
+    """
+    is_still = norm.use_running_average if use_running_average is None else use_running_average
+    wide = x.astype(norm.mean[...].dtype)
+    mean, variance = (norm.mean[...], norm.var[...]) if is_still else masked_moments(wide, mask)
+    if not is_still:
+        for running, value in ((norm.mean, mean), (norm.var, variance)):
+            share = (1 - norm.momentum) * jax.lax.stop_gradient(value)
+            running.set_value(norm.momentum * running[...] + share)
+    scale = jax.lax.rsqrt(variance + norm.epsilon) * (1 if norm.scale is None else norm.scale[...])
+    result = (wide - mean) * scale + (0 if norm.bias is None else norm.bias[...])
+    return result.astype(norm.dtype or x.dtype)

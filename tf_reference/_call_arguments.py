@@ -121,4 +121,5 @@ def _of_both(one: keras.KerasTensor, other: keras.KerasTensor) -> keras.KerasTen
 def _symbol(value: Any) -> keras.KerasTensor:
     array = value if hasattr(value, "shape") and hasattr(value, "dtype") else tf.convert_to_tensor(value)
     dtype = keras.backend.standardize_dtype(array.dtype)
-    return keras.KerasTensor((None, *list(array.shape)[1:]), dtype)
+    # A number, as the place in a cache, has no axis of examples.
+    return keras.KerasTensor((None, *list(array.shape)[1:])[: len(array.shape)], dtype)

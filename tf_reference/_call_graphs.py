@@ -16,6 +16,7 @@ import numpy as np
 import tensorflow as tf
 
 from tf_reference import (
+    _drawn_numbers,
     _keras_masks,
     _keras_variables,
     _noted_calls,
@@ -64,6 +65,7 @@ class _Trace:
     calls: list[Called] = field(default_factory=list)
     operations: list[Any] = field(default_factory=list)
     returned: Any = None
+    adds: bool = False
 
 
 def graph(layer: Any, path: str, path_of: Callable[[Any, str], str]) -> tuple[Graph, Sequence[Called]]:
@@ -105,7 +107,8 @@ def graph(layer: Any, path: str, path_of: Callable[[Any, str], str]) -> tuple[Gr
     )
     nest = numbering.plain(tf.nest.pack_sequence_as(first, training_trace.inputs[: len(symbols)]))
     outputs = numbering.plain(training_trace.returned)
-    traced = Traced(function, tuple(names), {key: _constant(array) for key, array in constants.items()})
+    arrays = {key: _constant(array) for key, array in constants.items()}
+    traced = Traced(function, tuple(names), arrays, training_trace.adds)
     return Graph(path, positions, nest, calls, outputs, tuple(numbering.tensors), traced), training_trace.calls
 
 
@@ -146,13 +149,18 @@ def _trace_once(layer: Any, first: Any, training: bool | None, wider: bool = Fal
     def function(*arguments: Any) -> Any:
         trace.inputs, trace.calls, trace.operations = list(arguments), [], []
         nest = tf.nest.pack_sequence_as(first, arguments[: len(symbols)])
-        with _with_weights(layer, weights, arguments[len(symbols) :]), _layers_kept(trace, dtypes):
+        with (
+            _with_weights(layer, weights, arguments[len(symbols) :]) as losses,
+            _drawn_numbers.drawn_as_operations(dtypes),
+            _layers_kept(trace, dtypes),
+        ):
             keywords = {} if training is None else {"training": training}
             trace.returned = _traced_calls.call(layer, nest, **keywords)
         flat = _plain_calls.tensors_in(trace.returned, tf.is_tensor)
         if not flat or len(flat) != sum(leaf is not None for leaf in tf.nest.flatten(trace.returned)):
             raise Unsupported(f"expected tensors of the call of {type(layer).__name__}, found something else")
-        return flat
+        trace.adds = bool(losses)
+        return [*flat, *_sum_losses(losses)]
 
     try:
         with _floats(layer, wider):
@@ -177,18 +185,22 @@ def _floats(layer: Any, wider: bool) -> Iterator[None]:
 
 
 @contextmanager
-def _with_weights(layer: Any, weights: Sequence[tuple[str, Any]], values: Sequence[Any]) -> Iterator[None]:
-    """Inside, the weights of a layer are what is given; what else its call does than compute is refused."""
+def _with_weights(layer: Any, weights: Sequence[tuple[str, Any]], values: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    """Inside, the weights of a layer are what is given; the losses that its call adds. What else it does is refused."""
     name = type(layer).__name__
     with keras.StatelessScope(collect_losses=True) as scope:
         by_variable = {id(variable): value for (_, variable), value in zip(weights, values, strict=True)}
         # Not by its constructor, which converts to the type that the variable has.
         scope.state_mapping.update(by_variable)
-        yield
-        if scope.losses:
-            raise Unsupported(f"the call of {name} adds a loss")
+        yield scope.losses
         if any(by_variable.get(key) is not value for key, value in scope.state_mapping.items()):
-            raise Unsupported(f"the call of {name} assigns to variables, as what draws from a seed does")
+            raise Unsupported(f"the call of {name} assigns to variables")
+
+
+def _sum_losses(losses: Sequence[Any]) -> list[Any]:
+    """What a call adds to the loss, as Keras does: the sums of all, or nothing."""
+    sums = [loss if loss.shape.rank == 0 else tf.reduce_sum(loss) for loss in map(tf.convert_to_tensor, losses)]
+    return [sum(sums[1:], start=sums[0])] if sums else []
 
 
 @contextmanager

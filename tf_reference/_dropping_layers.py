@@ -66,14 +66,14 @@ def dropout(layer: Any) -> Dropout | None:
         return None
     x = tf.cast(_example([size or _OPEN for size in input_spec.shape[1:]]), input_spec.dtype)
     try:
-        with _keras_variables.seeds_kept(layer) as states:
+        with _keras_variables.seeds_kept(layer) as states, keras.StatelessScope(collect_losses=True) as scope:
             # It draws the same each time.
             for number, state in enumerate(states, 1):
                 state.assign(np.full(state.shape, number, str(state.dtype)))
             still, draw = (_numbers(_traced_calls.call(layer, x, training=rates)) for rates in (False, True))
     except _traced_calls.NOT_FOLLOWED:
         return None
-    if not np.array_equal(still, _numbers(x)) or draw.shape != still.shape:
+    if scope.losses or not np.array_equal(still, _numbers(x)) or draw.shape != still.shape:
         return None
     return _describe(draw, still, [float(value) for value in vars(layer).values() if isinstance(value, float)])
 

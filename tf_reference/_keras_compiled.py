@@ -69,7 +69,8 @@ def of_model(model: Any) -> Architecture:
 
 def _hidden_parts(by_path: Mapping[str, Any], read: _keras_graph.Read) -> Mapping[str, Sequence[str]]:
     """What layers do in training that its parts "loss" and "step" have to do, and that is not said elsewhere."""
-    loss = [_MASKED] if read.masked else []
+    is_written = any(graph.masks for graph in read.graphs)
+    loss = [_MASKED] if read.masked and not is_written else []
     for path in sorted(read.ended_early):
         if getattr(by_path[path], "activity_regularizer", None) is not None:
             loss.append(f"a regularizer of what {path} returns, which ends in a function of the user's own")

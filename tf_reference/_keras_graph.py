@@ -21,6 +21,7 @@ from tf_reference import (
     _keras_variables,
     _noted_calls,
     _own_functions,
+    _own_steps,
     _plain_calls,
     _traced_calls,
     _training_branches,
@@ -128,7 +129,9 @@ class _Walk:
         """As `_read`, of a call that takes Keras' symbols; `functions` of the user's are followed too."""
         with _nodes_kept(model):
             trace = _structure(model, path, functions)
-            reading = _Reading(trace, path, self._path, self._settled)
+            # A loss of Keras' own leaves out what the results of the whole have masks for.
+            with_masks = not path and getattr(model, "compiled", False) and not _own_steps.is_own(model)
+            reading = _Reading(trace, path, self._path, self._settled, with_masks)
             reading.always = _always_trained(model, reading) if trace.followed else frozenset()
             graph = reading.graph()
             if functions:
@@ -259,19 +262,30 @@ class _Reading:
     """One graph on its way: tensors are numbered as they are met."""
 
     def __init__(
-        self, trace: _traced_calls.Trace, path: str, path_of: Callable[[Any, str], str], settled_ids: set[int]
+        self,
+        trace: _traced_calls.Trace,
+        path: str,
+        path_of: Callable[[Any, str], str],
+        settled_ids: set[int],
+        with_masks: bool = False,
     ) -> None:
         self._trace, self._path, self._path_of, self._settled = trace, path, path_of, settled_ids
         self._numbering = _plain_calls.Numbering(_is_symbol, self._constant)
         self._plain = self._numbering.plain
-        self.nodes = calls_in_order(tf.nest.flatten(trace.outputs), list(trace.inputs.values()), self._tensors_needed)
+        outputs = tf.nest.flatten(trace.outputs)
+        carriers = {id(symbol): symbol for symbol in outputs if with_masks and _is_symbol(_keras_masks.of(symbol))}
+        self._masks_of = [(symbol, _keras_masks.of(symbol)) for symbol in carriers.values()]
+        results = [*outputs, *(mask for _, mask in self._masks_of)]
+        self.nodes = calls_in_order(results, list(trace.inputs.values()), self._tensors_needed)
         self.always: Set[int] = frozenset()
 
     def graph(self) -> Graph:
         inputs = {name: self._numbering.number(tensor) for name, tensor in self._trace.inputs.items()}
         calls = tuple(self._call(node) for node in self.nodes)
         nest, outputs = self._plain(self._trace.nest), self._plain(self._trace.outputs)
-        return Graph(self._path, inputs, nest, calls, outputs, tuple(self._numbering.tensors))
+        number = self._numbering.number
+        masks = tuple((number(symbol), number(mask)) for symbol, mask in self._masks_of)
+        return Graph(self._path, inputs, nest, calls, outputs, tuple(self._numbering.tensors), masks=masks)
 
     def _masks(self, node: Any) -> Mapping[str, Any]:
         """The masks that its layer is given beside its arguments."""

@@ -89,19 +89,26 @@ def metrics(model: Any, settings: Mapping[str, Any]) -> tuple[tuple[Described, .
     return tuple(tuple(_descriptions(of_output)) for of_output in _by_output(model, setting, "metrics"))
 
 
-def fill_targets(model: Any, targets: Sequence[Any], predictions: Any) -> Any:
-    """Targets in the nest that a model returns; an output without a loss stands for its own.
+def have_losses(model: Any) -> Sequence[bool]:
+    """Whether each output has a loss: this may call the model, which forgets what its last call added to the loss.
 
     Args:
       model: as of `losses`.
+    """
+    return [loss is not None for loss in losses(model, compiled_with(model))]
+
+
+def fill_targets(has_loss: Sequence[bool], targets: Sequence[Any], predictions: Any) -> Any:
+    """Targets in the nest that a model returns; an output without a loss stands for its own.
+
+    Args:
+      has_loss: of each output, as from `have_losses`.
       targets: of the outputs that have a loss, in order.
       predictions: what the model returned.
     """
-    settings, remaining_targets = compiled_with(model), list(targets)
-    flat = keras.tree.flatten(predictions)
+    remaining_targets, flat = list(targets), keras.tree.flatten(predictions)
     flat_targets = [
-        one if loss is None else remaining_targets.pop(0)
-        for one, loss in zip(flat, losses(model, settings), strict=True)
+        remaining_targets.pop(0) if takes_target else one for one, takes_target in zip(flat, has_loss, strict=True)
     ]
     return keras.tree.pack_sequence_as(predictions, flat_targets)
 

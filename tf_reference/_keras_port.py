@@ -14,6 +14,7 @@ import keras
 import tensorflow as tf
 
 from tf_reference import (
+    _drawn_numbers,
     _dropping_layers,
     _input_pipeline,
     _keras_constants,
@@ -46,7 +47,7 @@ def keras_port(
 
     Of a model that looks words up it is the part behind the lookups.
 
-    Dropout and noise draw the same numbers in training as those of the port; what else draws does not.
+    Dropout, noise and code of the user's own draw the same numbers as the port; what else draws does not.
 
     Args:
       source: a .keras file, or FILE.py:NAME of a function that makes the model.
@@ -63,7 +64,12 @@ def keras_port(
         _write_anew(model)
         variables = _variables_by_key(model, receipt)
         states = _recurrent_states.states_in(model, variables)
-        forward = _recurrent_states.with_states_left(lambda *arguments: _call(model, arguments[:inputs], False), states)
+
+        def call(*arguments: Any) -> Any:
+            with _drawn_numbers.drawn_by_place(dtype):
+                return _call(model, arguments[:inputs], False)
+
+        forward = _recurrent_states.with_states_left(call, states)
         if not trained:
             return Model(forward=forward, weights=variables)
         own = _own_steps.is_own(model)
@@ -81,13 +87,15 @@ def keras_port(
         model.optimizer.build(model.trainable_variables)
         _resolve_losses(model)
     if own:
-        return replace(own_step(model, inputs, variables), forward=forward)
+        return replace(own_step(model, inputs, variables, dtype), forward=forward)
+
+    has_loss = _keras_outputs.have_losses(model)
 
     def loss(*arguments: Any) -> Any:
-        predictions = _without_logits(_call(model, arguments[:inputs], True), narrow)
-        return model.compute_loss(
-            None, _keras_outputs.fill_targets(model, arguments[inputs:], predictions), predictions, None
-        )
+        with _drawn_numbers.drawn_by_place(dtype):
+            predictions = _without_logits(_call(model, arguments[:inputs], True), narrow)
+        targets = _keras_outputs.fill_targets(has_loss, arguments[inputs:], predictions)
+        return model.compute_loss(None, targets, predictions, None)
 
     def step(*arguments: Any) -> Any:
         with tf.GradientTape() as tape:
@@ -135,7 +143,8 @@ def keras_rest(
             inputs, rest = rest[:count], rest[count:]
             for stand in stands[path]:
                 stand.value = rest.pop(0)
-            result = _call(layers[path] if path else model, inputs, False)
+            with _drawn_numbers.drawn_by_place(dtype):
+                result = _call(layers[path] if path else model, inputs, False)
             results[path] = _as_tuple(result) if path else result
         stand_in_inputs = [stand.given for of_part in stands.values() for stand in of_part]
         return {"result": results.get("", results), "given": stand_in_inputs}
@@ -170,13 +179,14 @@ class _StandIn:
         return self.value
 
 
-def own_step(model: Any, inputs: int, variables: dict[str, Any]) -> Model:
+def own_step(model: Any, inputs: int, variables: dict[str, Any], dtype: str) -> Model:
     """A model whose class has a train_step or compute_loss of its own, which is called itself.
 
     Args:
       model: of Keras, compiled.
       inputs: as of `keras_port`.
       variables: of it, by key.
+      dtype: that it is judged in.
     """
     for metric in model.metrics:
         _mute(metric)
@@ -184,10 +194,14 @@ def own_step(model: Any, inputs: int, variables: dict[str, Any]) -> Model:
     def data(arguments: Sequence[Any]) -> tuple[Any, Any]:
         return _traced_calls.pack(model, list(arguments[:inputs])), _targets(arguments[inputs:])
 
+    def train_step(arguments: Sequence[Any]) -> Any:
+        with _drawn_numbers.drawn_by_place(dtype):
+            return model.train_step(data(arguments))
+
     return Model(
         forward=lambda *arguments: _call(model, arguments[:inputs], False),
-        loss=lambda *arguments: _watched_tape.loss_of_step(lambda: model.train_step(data(arguments))),
-        step=lambda *arguments: _watched_tape.step_with_loss(lambda: model.train_step(data(arguments))),
+        loss=lambda *arguments: _watched_tape.loss_of_step(lambda: train_step(arguments)),
+        step=lambda *arguments: _watched_tape.step_with_loss(lambda: train_step(arguments)),
         weights=variables,
         state={variable.path: variable for variable in model.optimizer.variables},
         optimizer=model.optimizer,

@@ -9,7 +9,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from workloads._same_masks import MULTIPLIERS, NORMAL_BITS, NORMAL_SPREAD, SHIFTS, threshold
+from workloads._same_masks import MULTIPLIERS, NORMAL_BITS, NORMAL_SPREAD, SHIFTS, TRUNCATED_SPREAD, threshold
 
 DROPOUTS = (
     keras.layers.Dropout,
@@ -115,10 +115,23 @@ def noisy(x: tf.Tensor, layer: Any) -> tf.Tensor:
     return scale * (x * is_kept + least * (1 - is_kept)) - scale * least * rate
 
 
+def numbers(distribution: str, shape: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
+    """Numbers by place.
+
+    Args:
+      distribution: "normal" or "truncated_normal", of whose mean and variance they are, or "uniform" in [0, 1).
+      shape: of them.
+      dtype: of floats.
+    """
+    uniform = tf.cast(tf.bitwise.right_shift(_hashes(shape), _uint32(32 - NORMAL_BITS)), dtype) / 2**NORMAL_BITS
+    if distribution == "uniform":
+        return uniform
+    return (uniform - 0.5) * (NORMAL_SPREAD if distribution == "normal" else TRUNCATED_SPREAD)
+
+
 def _normal(x: tf.Tensor) -> tf.Tensor:
     """Numbers of mean 0 and variance 1 of the shape of an array."""
-    uniform = tf.cast(tf.bitwise.right_shift(_hashes(tf.shape(x)), _uint32(32 - NORMAL_BITS)), x.dtype) / 2**NORMAL_BITS
-    return (uniform - 0.5) * NORMAL_SPREAD
+    return numbers("normal", tf.shape(x), x.dtype)
 
 
 def _keep_mask(x: tf.Tensor, rate: float, noise: Sequence[int | None] | None) -> tf.Tensor:

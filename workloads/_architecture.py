@@ -75,11 +75,13 @@ class Traced:
       function: of the tensors that the call takes, then of weights.
       weights: of the layer itself, by the names that its leaves have, in the order in which the function takes them.
       constants: by the keys that nodes have.
+      adds: whether the last result of the function is what the call adds to the loss, and nothing that it returns.
     """
 
     function: FunctionGraph
     weights: tuple[str, ...]
     constants: Mapping[str, Constant]
+    adds: bool = False
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,7 @@ class Graph:
       tensors: by their numbers.
       traced: what it computes between the calls and how these are wired, where TensorFlow traced it; else the calls
         say all.
+      masks: of the whole, if it is compiled: the number of a tensor that it returns, and of the mask that it carries.
     """
 
     model: str
@@ -104,6 +107,7 @@ class Graph:
     outputs: Plain
     tensors: tuple[Tensor, ...]
     traced: Traced | None = None
+    masks: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True)

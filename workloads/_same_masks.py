@@ -23,6 +23,9 @@ NORMAL_BITS = 24
 NORMAL_SPREAD = math.sqrt(12)
 """Times a number that is uniform in [-1/2, 1/2), it has the mean and variance of a standard normal one."""
 
+TRUNCATED_SPREAD = 0.8796256610342398 * NORMAL_SPREAD
+"""Likewise, the variance of a standard normal one that is drawn again beyond two standard deviations."""
+
 
 def threshold(rate: float) -> int:
     """Elements whose hash is below it are dropped.

@@ -44,7 +44,7 @@ def before_activations(body: Body, call_text: str) -> Logits | None:
     """
     result = ast.parse(body.result, mode="eval").body
     places = list(_places(result, ""))
-    read = {
+    read = {*_NAME.findall(body.penalty), *body.masks} | {
         inner.id
         for _, node in places
         if not isinstance(node, ast.Name)
@@ -61,11 +61,13 @@ def before_activations(body: Body, call_text: str) -> Logits | None:
         lines[output.at] = output.line
     if "" not in outputs:
         call = [f"before = {call_text}", f"return {_rebuild(result, '', activations)}"]
-        return Logits(activations, Body(lines, body.result), call)
+        return Logits(activations, replace(body, lines=lines), call)
     only, call = outputs[""], [f"return jax.nn.{activations['']}({call_text})"]
     if only.at < len(lines) - 1:
-        return Logits(activations, Body(lines, body.result), call)
-    return Logits(activations, Body(lines[:-1], f"{only.line.text}{only.line.comment_text}"), call)
+        return Logits(activations, replace(body, lines=lines), call)
+    return Logits(
+        activations, replace(body, lines=lines[:-1], result=f"{only.line.text}{only.line.comment_text}"), call
+    )
 
 
 def _find_activation(lines: Sequence[Line | Unchanged | str], name: str) -> _Activated | None:

@@ -8,8 +8,8 @@ from compare.porting.before_activations import Logits, before_activations
 from compare.porting.class_text import Body, Line, Unchanged
 from compare.porting.penalties import ADDED
 
-PENALIZED = "penalized"
-"""The method that gives what the call returns, and what regularizers of activities add to the loss."""
+PENALIZED, MASKED = "penalized", "masked"
+"""The method that gives what the call returns, and what it adds to the loss."""
 
 _COMMENT = "  # "
 
@@ -23,21 +23,24 @@ def methods_of(
       body: of the call.
       parameters: of it.
       may_split: whether logits are looked for.
-      is_penalized: whether it sums what regularizers of activities add to the loss, which a method gives beside then.
+      is_penalized: whether it adds to the loss, as regularizers of activities do: a method gives that beside then.
     """
     names_text = ", ".join(parameters)
     signature = ", ".join(["self", *(f"{parameter}: jax.Array" for parameter in parameters)])
-    first, beside = ("[0]", f", {ADDED}") if is_penalized else ("", "")
+    parts = [body.penalty or ADDED] * is_penalized + [*body.masks]
+    first, beside = ("[0]", f", {', '.join(parts)}") if parts else ("", "")
+    words = " and ".join(["what it adds to the loss"] * is_penalized + ["the mask of it"] * bool(body.masks))
     logits = before_activations(body, f"self.logits({names_text}){first}") if may_split else None
-    if logits is None and is_penalized:
+    if logits is None and parts:
+        name = PENALIZED if is_penalized else MASKED
         return [
-            f"def {PENALIZED}({signature}) -> Any:",
-            '    """What it returns, and what regularizers of activities add to the loss."""',
+            f"def {name}({signature}) -> Any:",
+            f'    """What it returns, and {words}."""',
             *_indent(body.lines),
             f"    return {body.result}{beside}",
             "",
             f"def __call__({signature}) -> Any:",
-            f"    return self.{PENALIZED}({names_text})[0]",
+            f"    return self.{name}({names_text})[0]",
         ], None
     if logits is None:
         return [f"def __call__({signature}) -> Any:", *_indent(body.lines), f"    return {body.result}"], None
@@ -45,8 +48,8 @@ def methods_of(
     description = (
         f"What the {logits.activations['']} is taken of" if single else "What it returns, before the activations"
     )
-    description += ", and what regularizers of activities add to the loss" if is_penalized else ""
-    result_type = "jax.Array" if single and not is_penalized else "Any"
+    description += f", and {words}" if parts else ""
+    result_type = "jax.Array" if single and not parts else "Any"
     lines = [
         f"def logits({signature}) -> {result_type}:",
         f'    """{description}."""',

@@ -65,10 +65,19 @@ class Unchanged:
 
 @dataclass(frozen=True)
 class Body:
-    """The lines of a method, and what it returns; a line that is more than one call is text."""
+    """The lines of a method, and what it returns; a line that is more than one call is text.
+
+    Attributes:
+      lines: in order.
+      result: the expression that it returns.
+      masks: the variables of the masks that what it returns carries, in order.
+      penalty: that of what the call adds to the loss; "" where it adds nothing, or the lines sum it up.
+    """
 
     lines: Sequence[Line | Unchanged | str]
     result: str
+    penalty: str = ""
+    masks: Sequence[str] = ()
 
 
 def shape_text(shape: Sequence[int | None]) -> str:

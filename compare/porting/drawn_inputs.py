@@ -57,9 +57,10 @@ def tensor_spec(tensor: Tensor, ends: Ends | None = None) -> str:
     sizes = list(tensor.shape)
     if any(size == 0 for size in sizes):
         raise RequestError(f"expected inputs that hold something, found one of shape {sizes}")
-    sizes_text = ", ".join(["batch", *(str(drawn_size(size, len(sizes))) for size in sizes[1:])])
+    names = ["batch", *(str(drawn_size(size, len(sizes))) for size in sizes[1:])][: len(sizes)]
+    shape = f"({', '.join(names)}{',' * bool(sizes)})"
     dtype = "" if tensor.dtype == "float32" else f", {tensor.dtype!r}"
-    return f"ArraySpec(({sizes_text},){dtype}{'' if ends is None else f', low={ends[0]!r}, high={ends[1]!r}'})"
+    return f"ArraySpec({shape}{dtype}{'' if ends is None else f', low={ends[0]!r}, high={ends[1]!r}'})"
 
 
 def _over_all_bins(bounds: Sequence[Any]) -> Ends:

@@ -31,7 +31,7 @@ from compare.porting.safe_expressions import (
     tensors_of,
     with_kept,
 )
-from compare.porting.traced_methods import method_body, obstacle
+from compare.porting.traced_methods import DRAWS, method_body, obstacle
 from compare.porting.uncalled_layers import uncalled_layers
 from compare.porting.unwritten_places import CALL, Place
 from compare.porting.variable_names import Variables
@@ -150,7 +150,8 @@ class _Writing:
             body = self._calls(owner, parts, parameters)
             # The penalties of the same calls, once more.
             after, self._penalties.summed = self._penalties.summed, before
-            blocks = self._calls_of_blocks(owner, parts, parameters, target)
+            # A mask that is returned is read across blocks.
+            blocks = None if graph.masks else self._calls_of_blocks(owner, parts, parameters, target)
             body, self._penalties.summed = (body, after) if blocks is None else (blocks, self._penalties.summed)
         is_penalized = bool(self._penalties.summed.get(graph.model))
         methods, logits = methods_of(body, parameters.values(), not graph.model, is_penalized)
@@ -308,7 +309,7 @@ class _Writing:
     def _calls(self, owner: WrittenClass, parts: Mapping[str, Parts | None], parameters: Mapping[str, str]) -> Body:
         graph = owner.graph
         uses = Counter(number for call in graph.calls for number in tensors_of(call))
-        uses.update(tensors(graph.outputs))
+        uses.update([*tensors(graph.outputs), *(mask for _, mask in graph.masks)])
         variables = Variables({number: parameters[name] for name, number in graph.inputs.items()}, uses)
         lines: list[Line | Unchanged | str] = []
         for call in graph.calls:
@@ -322,7 +323,8 @@ class _Writing:
             line = Unchanged(comment) if outputs == text else Line(outputs, text, comment)
             lines += self._penalties.called_model(graph, path, text, outputs) or [line]
             lines += self._penalties.lines(graph, path, dict(zip(call.outputs, targets, strict=True)))
-        return Body(lines, argument(graph.outputs, variables.names))
+        masks = [variables.names[mask] for _, mask in graph.masks]
+        return Body(lines, argument(graph.outputs, variables.names), masks=masks)
 
     def _calls_of_blocks(
         self, owner: WrittenClass, parts: Mapping[str, Parts | None], parameters: Mapping[str, str], target: str
@@ -392,16 +394,33 @@ class _Writing:
         weights: Mapping[str, str],
     ) -> Body | None:
         """The body of a call that TensorFlow traced; None of another."""
-        if not owner.graph.traced:
+        if owner.graph.traced is None:
             return None
 
-        def text(call: Call, texts: Mapping[int, str], names: frozenset[str]) -> tuple[str, str]:
+        def text(call: Call, texts: Mapping[int, str], names: frozenset[str]) -> tuple[str, str, bool]:
             path = self._blocks.canonical(call.layer)
             result = self._call(owner, parts.get(path), path, call, texts, names)
-            self._penalties.lose(path)
-            return result, self._comment(owner, path, call)
+            with_added = self._penalties.beside_result(graph, path, result) if len(call.outputs) == 1 else ""
+            if not with_added:
+                self._penalties.lose(path)
+            return with_added or result, self._comment(owner, path, call), bool(with_added)
 
-        return method_body(owner.graph, parameters, weights, self._constants, text)
+        graph, traced = owner.graph, owner.graph.traced
+        counts = self._penalties.add_of_call(graph)
+        if traced.adds and not counts:
+            name = comment_text(graph.model or self._architecture.name)
+            self._remarks.append(f"{name} adds a loss in its call, which is not written: the model is not compiled")
+        stream = self._stream(owner)
+        return method_body(graph, parameters, weights, self._constants, text, stream, is_penalized=counts)
+
+    def _stream(self, owner: WrittenClass) -> str:
+        """The attribute that random numbers come from; "" where the call draws none."""
+        traced = owner.graph.traced
+        if traced is None or not any(node.type in DRAWS for node in traced.function.bodies[0].nodes):
+            return ""
+        attribute = owner.names.of("noise")
+        owner.made.append(f"self.{attribute} = rngs.noise.fork()")
+        return attribute
 
     def _call(
         self,

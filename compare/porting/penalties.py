@@ -119,9 +119,18 @@ def check_activities(architecture: Architecture, source: Written) -> None:
     Raises:
       UnwritableError: one is missing.
     """
+    paths_counted = (*source.penalized, *source.uncalled)
     for penalty in activity_penalties(architecture).values():
-        if penalty.layer not in (*source.penalized, *source.uncalled):
+        if penalty.layer not in paths_counted:
             raise _unwritable(penalty)
+    for path in adding_calls(architecture):
+        if path not in paths_counted:
+            raise UnwritableError(f"{path} adds a loss in its call, and is called inside of a wrapper or a traced call")
+
+
+def adding_calls(architecture: Architecture) -> Sequence[str]:
+    """The paths of the user's own layers and models that add a loss in their call."""
+    return [graph.model for graph in architecture.graphs if graph.traced is not None and graph.traced.adds]
 
 
 def activity_penalties(architecture: Architecture) -> Mapping[str, Penalty]:
@@ -153,11 +162,18 @@ class Penalties:
     def __post_init__(self) -> None:
         compiled = self.architecture.compiled
         self._of = activity_penalties(self.architecture) if compiled and not compiled.obstacle else {}
+        self._adding = adding_calls(self.architecture) if compiled and not compiled.obstacle else ()
 
     @property
     def names(self) -> Sequence[str]:
         """The variables of a method that no argument may be called by."""
-        return (ADDED, OF_INNER) if self._of else ()
+        return (ADDED, OF_INNER) if self._of or self._adding else ()
+
+    def add_of_call(self, graph: Graph) -> bool:
+        """Whether the call of a layer or model of the user's own adds to the loss itself, which then counts."""
+        if graph.model in self._adding:
+            self.summed.setdefault(graph.model, set()).add(graph.model)
+        return graph.model in self._adding
 
     def lines(self, graph: Graph, path: str, outputs: Mapping[int, str]) -> list[str]:
         """What is added behind a call of a layer.
@@ -177,7 +193,7 @@ class Penalties:
                     raise _unwritable(penalty)
                 if text := penalty_expression(penalty, name):
                     batch = f"({text})" if " + " in text else text
-                    lines.append(self._adding(graph, f"{batch} / len({name})", path))
+                    lines.append(self._add_line(graph, f"{batch} / len({name})", path))
         except UnwritableError:
             self.lost.add(path)
             return []
@@ -193,16 +209,28 @@ class Penalties:
           text: of its call.
           outputs: the variables of what it returns.
         """
+        if not self.summed.get(path):
+            return []
+        result = f"({outputs})" if "," in outputs else outputs
+        line = self._add_line(graph, OF_INNER, path)
+        return [f"{result}, {OF_INNER} = {self.beside_result(graph, path, text)}", line]
+
+    def beside_result(self, graph: Graph, path: str, text: str) -> str:
+        """The call of a model that gives the penalties that it sums beside its result, which then count; "" of another.
+
+        Args:
+          graph: that the call is in.
+          path: of the model.
+          text: of its call.
+        """
         inner = self.summed.get(path)
         if not inner:
-            return []
+            return ""
         model_text, arguments = text.split("(", 1)
-        result = f"({outputs})" if "," in outputs else outputs
-        line = self._adding(graph, OF_INNER, path)
-        self.summed[graph.model] |= inner
-        return [f"{result}, {OF_INNER} = {model_text}.penalized({arguments}", line]
+        self.summed.setdefault(graph.model, set()).update(inner)
+        return f"{model_text}.penalized({arguments}"
 
-    def _adding(self, graph: Graph, text: str, path: str) -> str:
+    def _add_line(self, graph: Graph, text: str, path: str) -> str:
         """A line that adds to the sum of a method, or starts it."""
         is_started = graph.model in self.summed
         self.summed.setdefault(graph.model, set())

@@ -69,5 +69,5 @@ def _indent(lines: Sequence[Line | Unchanged | str]) -> list[str]:
     return [f"    {part}" for line in lines for part in str(line).splitlines()]
 
 
-def _no_call(call: Call, texts: Mapping[int, str], names: frozenset[str]) -> tuple[str, str]:
+def _no_call(call: Call, texts: Mapping[int, str], names: frozenset[str]) -> tuple[str, str, bool]:
     raise UnwritableError("it calls a layer")

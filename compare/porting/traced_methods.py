@@ -10,19 +10,32 @@ import numpy as np
 
 from compare.porting.class_text import Body, Line
 from compare.porting.functions.body_writer import BodyWriter
+from compare.porting.functions.rule_calls import Call as RuleCall
+from compare.porting.functions.rules_of_random import REASONS
 from compare.porting.functions.statements import TOKEN, render
 from compare.porting.functions.written_module import LEFT_OUT, Module
 from compare.porting.functions.written_values import Value
 from compare.porting.safe_expressions import UnwritableError, argument
 from compare.porting.safe_expressions import tensors as numbers_in
 from workloads._architecture import LAYER_CALL, TENSOR, TUPLE, Call, Constant, Graph, Traced
-from workloads._function_graph import Node
+from workloads._function_graph import Node, Result
 
 _READ: Mapping[str, Callable[[str], Any]] = {"b": lambda text: text == "True", "i": int, "u": int, "c": complex}
 """By the kind of a dtype, what reads an element; float does others."""
 
-CallText = Callable[[Call, Mapping[int, str], frozenset[str]], tuple[str, str]]
-"""A call of a layer, the expressions of its tensors by number, the names in these -> its expression, a comment."""
+DRAWS: Mapping[str, str] = {
+    "RandomStandardNormal": "normal", "RandomUniform": "uniform", "TruncatedNormal": "truncated_normal",
+}  # fmt: skip
+"""By type of operation, the method of nnx.RngStream that draws likewise."""
+
+_BESIDE = " ;; "
+"""Between a result and what stands beside it, while both are text: no expression holds it."""
+
+CallText = Callable[[Call, Mapping[int, str], frozenset[str]], tuple[str, str, bool]]
+"""A call of a layer, the expressions of its tensors by number, the names in these -> its expression, a comment, and
+whether it gives what the layer adds to the loss beside its result."""
+
+_ADDED = Result("float32", (), follows=True)
 
 
 def obstacle(graph: Graph) -> str:
@@ -37,8 +50,11 @@ def obstacle(graph: Graph) -> str:
         return "it calls TensorFlow and returns a dict, or lists in lists: return a tuple of tensors"
     if graph.traced is None:
         return ""
+    if any(node.type in DRAWS for body in graph.traced.function.bodies[1:] for node in body.nodes):
+        return "it draws inside of a loop, a branch or a function of TensorFlow: draw before it"
     try:
-        method_body(graph, {name: "x" for name in graph.inputs}, {}, {}, lambda call, texts, names: ("x", ""))
+        parameters = {name: "x" for name in graph.inputs}
+        method_body(graph, parameters, {}, {}, lambda call, texts, names: ("x", "", False), "noise")
     except UnwritableError as error:
         return str(error)
     return ""
@@ -50,6 +66,9 @@ def method_body(
     weights: Mapping[str, str],
     constants: dict[str, np.ndarray[Any, Any]],
     call_text: CallText,
+    stream: str = "",
+    *,
+    is_penalized: bool = True,
 ) -> Body:
     """The lines of a method, and what it returns.
 
@@ -59,6 +78,8 @@ def method_body(
       weights: attributes, by the name of the leaf.
       constants: of the module's file, to which those are added that no text says.
       call_text: what a call of a layer is.
+      stream: the attribute that random numbers come from; "" where there is none.
+      is_penalized: whether what the call adds to the loss is written, if it adds something.
 
     Raises:
       UnwritableError: an operation has no rule, or the method would hold more than text.
@@ -79,15 +100,22 @@ def method_body(
         inputs.append(Value(body.nodes[body.inputs[index]].results[0], text=f"self.{weights.get(leaf, 'w')}[...]"))
         _follow(module, inputs[-1])
     inputs += [Value(capture.result, host=module.arrays.get(capture.name)) for capture in traced.function.captured]
-    module.calls = {LAYER_CALL: lambda writer, node: _layer_call(writer, node, graph, call_text)}
+    of_layers: list[Value] = []
+    module.calls = {
+        LAYER_CALL: lambda writer, node: _layer_call(writer, node, graph, call_text, of_layers),
+        **dict.fromkeys(DRAWS, lambda writer, node: _draw(writer, node, stream)),
+    }
     writer = BodyWriter(module, body, inputs)
     results = [writer.array(value) for value in writer.write()]
+    own = results.pop() if traced.adds else ""
+    penalty = " + ".join([own] * bool(own and is_penalized) + [writer.array(value) for value in of_layers])
     _check(traced, module)
     texts = dict(zip(dict.fromkeys(numbers_in(graph.outputs)), _first(graph, results), strict=True))
     result = argument(graph.outputs, texts)
-    *lines, last = render(writer.statements, result, names, [], list(names))
+    *lines, last = render(writer.statements, f"{result}{_BESIDE}{penalty}", names, [], list(names))
     lines_written: list[Line | str] = [*lines[:-1], *(_line(line) for line in lines[-1:])]
-    return Body(lines_written, last.removeprefix("return "))
+    result, _, penalty = last.removeprefix("return ").partition(_BESIDE)
+    return Body(lines_written, result, penalty)
 
 
 def array_of(constant: Constant) -> np.ndarray[Any, Any]:
@@ -108,7 +136,10 @@ def _follow(module: Module, value: Value) -> None:
         module.follows = f"{value.text}.dtype"
 
 
-def _layer_call(writer: BodyWriter, node: Node, graph: Graph, call_text: CallText) -> list[Value]:
+def _layer_call(
+    writer: BodyWriter, node: Node, graph: Graph, call_text: CallText, of_layers: list[Value]
+) -> list[Value]:
+    """The results of a call of a layer; what it adds to the loss beside them joins that of others."""
     number = node.attributes["call"]
     assert isinstance(number, int)
     call = graph.calls[number]
@@ -117,13 +148,26 @@ def _layer_call(writer: BodyWriter, node: Node, graph: Graph, call_text: CallTex
     )
     texts = {tensor: writer.variable(node, index) for index, tensor in enumerate(inputs_taken)}
     names = frozenset(match[0] for expression in texts.values() for match in TOKEN.finditer(expression))
-    text, comment = call_text(call, texts, names)
+    text, comment, adds = call_text(call, texts, names)
     wanted_names = list(node.assigned) if len(node.assigned) == len(node.results) else ["x"] * len(node.results)
     writer.note(comment)
-    results = writer.assign(text, node.results, wanted_names)
+    beside = [_ADDED] * adds
+    results = writer.assign(text, [*node.results, *beside], [*wanted_names, *["added"] * adds])
+    if adds:
+        of_layers.append(results.pop())
     for value in results:
         _follow(writer.module, value)
     return results
+
+
+def _draw(writer: BodyWriter, node: Node, stream: str) -> list[Value]:
+    """Numbers from a stream of nnx, in a line of their own: each is drawn once, wherever it is used."""
+    if not stream:
+        raise UnwritableError(REASONS[node.type])
+    call = RuleCall(node, [writer.values[node.inputs[0]]], writer)
+    ends = "-2.0, 2.0, " if node.type == "TruncatedNormal" else ""
+    wanted_names = list(node.assigned) or [DRAWS[node.type]]
+    return writer.assign(f"self.{stream}.{DRAWS[node.type]}({ends}{call.numbers(0)})", node.results, wanted_names)
 
 
 def _first(graph: Graph, results: list[str]) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from compare.porting.losses_by_name import Operands
 from compare.porting.safe_expressions import UnwritableError, tensors
-from workloads._architecture import TUPLE, Architecture, Compiled, Described
+from workloads._architecture import TUPLE, Architecture, Compiled, Described, Graph
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,7 @@ class TrainedOutput:
       loss: that it was compiled with; None without one, and then it has no target.
       weight: what the loss is multiplied with.
       metrics: of it.
+      mask: the variable of the mask that it carries; "" without one.
     """
 
     tensor: int
@@ -32,6 +33,7 @@ class TrainedOutput:
     loss: Described | None
     weight: float = 1.0
     metrics: tuple[Described, ...] = ()
+    mask: str = ""
 
 
 def trained_outputs(architecture: Architecture) -> Sequence[TrainedOutput]:
@@ -51,13 +53,20 @@ def trained_outputs(architecture: Architecture) -> Sequence[TrainedOutput]:
         raise UnwritableError("it returns what is no tensor")
     several = sum(loss is not None for loss in losses) > 1
     outputs: list[TrainedOutput] = []
+    masks = dict(zip((tensor for tensor, _ in graph.masks), mask_names(graph), strict=True))
     for index, (tensor, place) in enumerate(places):
         target = sum(loss is not None for loss in losses[:index])
         of = Operands(f"targets[{target}]" if several else "targets", f"predictions{place}")
         weight = compiled.weights[index] if compiled.weights else 1.0
         metrics = compiled.metrics[index] if compiled.metrics else ()
-        outputs.append(TrainedOutput(tensor, graph.tensors[tensor].dtype, place, of, losses[index], weight, metrics))
+        mask, dtype = masks.get(tensor, ""), graph.tensors[tensor].dtype
+        outputs.append(TrainedOutput(tensor, dtype, place, of, losses[index], weight, metrics, mask))
     return outputs
+
+
+def mask_names(graph: Graph) -> Sequence[str]:
+    """The variables of the masks that results carry, in the order in which a module returns them."""
+    return ["mask"] if len(graph.masks) == 1 else [f"mask_{number}" for number in range(1, len(graph.masks) + 1)]
 
 
 def only(outputs: Sequence[TrainedOutput]) -> TrainedOutput:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from compare.porting.call_methods import MASKED, PENALIZED
 from compare.porting.losses_by_name import loss_expression, of_logits
 from compare.porting.penalties import ADDED, activity_penalties, check_activities, weight_penalty
 from compare.porting.safe_expressions import UnwritableError, literal
-from compare.porting.trained_outputs import TrainedOutput, only
+from compare.porting.trained_outputs import TrainedOutput, mask_names, only
 from compare.porting.training_parts import Parts, check_own, check_part
 from compare.porting.written_classes import Written
 from workloads._architecture import Architecture, Compiled, Described, LossTerm
@@ -35,13 +36,17 @@ def write_loss(
         f"def loss(model: {source.class_name}, inputs: tuple[jax.Array, ...], targets: Any) -> jax.Array:",
         '    """f32[]: the loss of a batch, as Keras takes it."""',
     ]
+    masks = [name for graph in architecture.graphs if not graph.model for name in mask_names(graph)]
+    beside = [ADDED] * bool(source.penalized) + masks
     try:
         check_part(compiled, "loss")
         for term in loss_terms(compiled):
             for value in losses_of(term, compiled):
                 check_own(value)
         logits = _logits(compiled, source, outputs)
-        terms = [text for term in loss_terms(compiled) for text in _terms(term, outputs, logits)]
+        # A method that gives something beside gives logits where there are some, whether a loss is of them or not.
+        before = source.logits if beside else logits
+        terms = [text for term in loss_terms(compiled) for text in _terms(term, outputs, before)]
         _check_looked_through(architecture, outputs)
         penalties = list(_penalties(compiled, source, architecture))
     except UnwritableError as error:
@@ -49,12 +54,15 @@ def write_loss(
     if logits:
         head.append("    # Keras takes the loss of the logits behind a softmax or sigmoid: crossentropy_of_softmax.")
     model_text = "model.logits" if logits else "model"
-    if source.penalized:
-        # The method that gives logits sums them too, where there is one.
-        model_text, result_text = f"model.{'logits' if source.logits else 'penalized'}", f"predictions, {ADDED}"
-        head.append(f"    {result_text} = {model_text}(*inputs)")
+    if beside:
+        # The method that gives logits gives these too, where there is one.
+        method = "logits" if source.logits else PENALIZED if source.penalized else MASKED
+        head.append(f"    predictions, {', '.join(beside)} = model.{method}(*inputs)")
     else:
         head.append(f"    predictions = {model_text}(*inputs)")
+    if not terms:
+        # A model may add all of its loss itself.
+        terms.append(penalties.pop())
     if not penalties:
         return [*head, f"    return {' + '.join(terms)}"]
     added_to = [f"    value += {text}  # a regularizer" for text in penalties]
@@ -131,7 +139,12 @@ def _terms(term: LossTerm, outputs: Sequence[TrainedOutput], logits: Mapping[str
         activation, of, wants_logits = logits.get(output.place, ""), output.of, _is_of_logits(output, logits)
         if activation and not wants_logits:
             of = replace(of, predictions=f"jax.nn.{activation}({of.predictions})")
-        yield _times(term.weight * output.weight, f"jnp.mean({loss_expression(output.loss, wants_logits, of)})")
+        yield _times(term.weight * output.weight, _mean(output, loss_expression(output.loss, wants_logits, of)))
+
+
+def _mean(output: TrainedOutput, losses: str) -> str:
+    """The mean of losses; of those that the mask of an output keeps."""
+    return f"jaxport.losses.reduce({losses}, mask={output.mask})" if output.mask else f"jnp.mean({losses})"
 
 
 def _times(weight: float, text: str) -> str:

@@ -11,6 +11,7 @@ from compare.porting.frozen_layers import find_partly_frozen, frozen_places, tra
 from compare.porting.identifiers import Names, comment_text, identifier
 from compare.porting.losses_by_name import metric_expression
 from compare.porting.optimizers_by_name import decays, optimizer_expression, scales_loss
+from compare.porting.penalties import adding_calls
 from compare.porting.safe_expressions import UnwritableError, literal
 from compare.porting.traced_functions import function_lines, function_name
 from compare.porting.trained_outputs import TrainedOutput, trained_outputs
@@ -48,7 +49,8 @@ def training_source(architecture: Architecture, source: Written) -> Training:
     if not any(not graph.model for graph in architecture.graphs):
         obstacle = compiled.obstacle or (compiled.own.line if compiled.own else "that of a model without a call")
         return Training(unwritten=(f"the training step: it has {comment_text(obstacle)}",))
-    if compiled.obstacle or compiled.optimizer is None or not _has_loss(compiled):
+    has_loss = _has_loss(compiled) or bool(adding_calls(architecture))
+    if compiled.obstacle or compiled.optimizer is None or not has_loss:
         reason = compiled.obstacle or "no loss or no optimizer"
         return Training(unwritten=(f"the training step: it has {comment_text(reason)}",))
     partly = find_partly_frozen(architecture)
@@ -149,6 +151,10 @@ def _metrics(parts: Parts, outputs: Sequence[TrainedOutput]) -> list[str]:
     except UnwritableError as error:
         return [*lines, *parts.raising("the metrics", error)]
     parts.remarks.append("metrics are written and are no part of what the gates judge")
+    if any(output.mask and output.metrics for output in outputs):
+        parts.remarks.append(
+            "Keras leaves masked steps out of metrics too, and the metrics that are written count them"
+        )
     return [*lines, f"    return {{{', '.join(values)}}}"]
 
 

@@ -225,10 +225,13 @@ def _softmax(caller: Caller) -> str:
 
 def _normalize(caller: Caller) -> str:
     """A batch norm that is not trained keeps to its statistics in training too."""
-    caller.refuse_keywords(*ALWAYS)
-    training = find_training(caller)
+    caller.refuse_keywords(*ALWAYS, "mask")
+    training, mask = find_training(caller), caller.keyword("mask")
     still = "" if caller.layer.config.get("trainable", True) and training is not False else ", use_running_average=True"
     still = ", use_running_average=False" if training and not still else still
+    if mask is not None:
+        (x,) = caller.arguments()
+        return f"jaxport.normalization.masked_batch_norm(self.{caller.attribute}, {x}, {mask}{still})"
     return f"self.{caller.attribute}({', '.join(caller.arguments())}{still})"
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from compare.porting.safe_expressions import UnwritableError, argument, literal
 from compare.porting.templates_of_operations import TEMPLATES, fill
-from workloads._architecture import TENSOR, Call, Tensor
+from workloads._architecture import TENSOR, TUPLE, Call, Tensor
 from workloads._inspection import Plain
 from workloads._transfer import KERAS_LAYERS, SourceLayer
 
@@ -187,12 +187,27 @@ def _resize(arrays: list[str], config: Mapping[str, Plain], call: Call) -> str:
     return f"jax.image.resize({arrays[0]}, {shape}, {how!r}, antialias=False)"
 
 
+def _place(starts: Plain, text: str) -> str:
+    """Where a slice starts: JAX takes no tuple of a number and an array of another type."""
+    numbers = starts.get(TUPLE, starts) if isinstance(starts, dict) else starts
+    is_known = isinstance(numbers, list) and all(isinstance(number, int) for number in numbers)
+    return text if is_known or not isinstance(numbers, list) else f"jnp.stack({text})"
+
+
+def _slice(arrays: list[str], config: Mapping[str, Plain], call: Call) -> str:
+    return f"jax.lax.dynamic_slice({arrays[0]}, {_place(call.arguments[1], arrays[1])}, {literal(config.get('shape'))})"
+
+
+def _slice_update(arrays: list[str], config: Mapping[str, Plain], call: Call) -> str:
+    return f"jax.lax.dynamic_update_slice({arrays[0]}, {arrays[2]}, {_place(call.arguments[1], arrays[1])})"
+
+
 _OTHERS: Mapping[str, Callable[[list[str], Mapping[str, Plain], Call], str]] = {
     "GetItem": _index,
     "Power": _power,
     "Where": lambda arrays, config, call: f"jnp.where({', '.join(arrays)})",
     "Clip": _clip,
-    "ExtractPatches": _patches, "Resize": _resize,
+    "ExtractPatches": _patches, "Resize": _resize, "Slice": _slice, "SliceUpdate": _slice_update,
     "Einsum": _einsum, "Repeat": _repeat, "Pad": _pad, "Cast": _cast,
 }  # fmt: skip
 

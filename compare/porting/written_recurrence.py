@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from compare.porting.calls_on_their_way import Caller
-from compare.porting.safe_expressions import UnwritableError, argument
+from compare.porting.safe_expressions import UnwritableError, apart, argument
 from workloads._inspection import Plain
 
 _STATES = ("LSTM",)
@@ -29,8 +29,6 @@ def over_steps(caller: Caller) -> str:
     x, initial, mask = _call_arguments(caller)
     config, own = caller.layer.config, f"self.{caller.attribute}"
     last = not config.get("return_sequences")
-    if config.get("return_state") and any(layer.class_name == "StackedRNNCells" for layer in caller.inner):
-        raise UnwritableError("it returns the states of stacked cells")
     if mask is None and not config.get("return_state") and not _drops(config):
         states = _carry(caller, initial)
         return f"{own}({x}{states}){'[:, -1]' if last else ''}"
@@ -75,13 +73,10 @@ def _call_arguments(caller: Caller) -> tuple[str, list[str], str | None]:
     if len(others) > 1 or isinstance(x, list):
         raise UnwritableError(f"it is given {len(caller.call.arguments)} arguments")
     nest: Plain = others[0] if others else caller.call.keywords.get("initial_state")
-    states = nest if isinstance(nest, list) else [] if nest is None else [nest]
-    if len(states) == 1 and isinstance(states[0], dict) and "tuple" in states[0]:
-        states = states[0]["tuple"]
-    assert isinstance(states, list)
     return (
         argument(x, caller.variables),
-        [argument(state, caller.variables) for state in states],
+        # Those of stacked cells are a nest, whose tensors stand in the order of the cells.
+        [argument(state, caller.variables) for state in apart(nest) if state is not None],
         caller.keyword("mask"),
     )
 

@@ -31,7 +31,7 @@ class Noisy(L.Layer):
         self.scale = self.add_weight(name="scale", shape=(4,))
 
     def call(self, x: Any) -> Any:
-        noise = tf.random.normal(tf.shape(x), stddev=0.0)
+        noise = 0.0 * tf.random.gamma(tf.shape(x), 1.0)
         return self.tail(self.first(x * self.scale + noise))
 
 
@@ -60,7 +60,7 @@ def test_only_the_call_of_a_place_is_left() -> None:
     model = called(keras.Model(x, L.Dense(2)(Noisy()(x))), drawn((5, 4)))
     written = written_of(model)
     (place,) = written.places
-    assert place.owner == "Noisy" and place.method_name == "__call__" and "RandomStandardNormal" in place.reason
+    assert place.owner == "Noisy" and place.method_name == "__call__" and "RandomGamma" in place.reason
     call = "x, = inputs; return self.tail(self.first(x * self.scale[...]))"
     text = filled_call(written.text, "Noisy", call)
     module = filled(written, text, model)

@@ -166,7 +166,7 @@ class Counting(keras.Model):
 def test_what_metrics_are_told_is_no_part_of_the_step_that_is_judged() -> None:
     model = built(Counting)
     model.optimizer.build(model.trainable_variables)
-    judged = _keras_port.own_step(model, 1, {each.path: each for each in model.trainable_variables})
+    judged = _keras_port.own_step(model, 1, {each.path: each for each in model.trainable_variables}, "float32")
     x, y = np.ones((3, 2), "float32"), np.zeros((3, 2), "float32")
     assert judged.step is not None
     step = tf.function(judged.step).get_concrete_function(x, y)

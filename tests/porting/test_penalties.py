@@ -18,7 +18,7 @@ from flax import nnx
 import jaxport
 from compare.porting.model_source import model_source
 from compare.porting.training_source import training_source
-from tf_reference import _keras_compiled
+from tf_reference import _keras_compiled, _keras_outputs
 
 pytestmark = pytest.mark.usefixtures("remembered")
 L, R = keras.layers, keras.regularizers
@@ -65,6 +65,62 @@ class OwnOfTensorFlow(Own):
         return self.last(tf.nn.relu(self.first(x)))
 
 
+class Adding(L.Layer):
+    """A layer of the user's own that adds losses, one of them not yet summed."""
+
+    def __init__(self, rate: float = 0.3) -> None:
+        super().__init__()
+        self.rate = rate
+
+    def call(self, x: Any) -> Any:
+        self.add_loss(self.rate * tf.reduce_mean(tf.square(x)))
+        self.add_loss(tf.square(x[:, 0]))
+        return tf.nn.tanh(x)
+
+
+class Outer(L.Layer):
+    """A call that TensorFlow traces, around one that adds a loss; it adds one too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.adding = L.Dense(3), Adding()
+
+    def call(self, x: Any) -> Any:
+        y = self.adding(self.first(tf.abs(x)))
+        self.add_loss(0.1 * tf.reduce_sum(y**2))
+        return tf.concat([x, self.adding(y)], -1)
+
+
+class OwnWithLoss(keras.Model):
+    """A model of the user's own that adds a loss, and of which Keras takes the logits."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.last = L.Dense(3), L.Dense(2, activation="softmax")
+
+    def call(self, x: Any) -> Any:
+        y = self.last(tf.abs(self.first(x)))
+        self.add_loss(0.2 * tf.reduce_sum(y[:, 0]))
+        return y
+
+
+def sparse(model: Any) -> Any:
+    model(np.zeros((2, 3), "float32"))
+    model.compile("sgd", "sparse_categorical_crossentropy")
+    return model
+
+
+def without_loss(model: Any) -> Any:
+    model(np.zeros((2, 3), "float32"))
+    model.compile("sgd")
+    return model
+
+
+def adding_twice(x: Any) -> Any:
+    shared = Adding()
+    return L.Dense(2)(shared(x) + shared(L.Dense(3)(x)))
+
+
 def own(model: Any) -> Any:
     model(np.zeros((2, 3), "float32"))
     model.compile("sgd", "mse")
@@ -72,6 +128,17 @@ def own(model: Any) -> Any:
 
 
 WRITTEN: dict[str, Callable[[], Any]] = {
+    "added": lambda: compiled(lambda x: L.Dense(2)(Adding()(L.Dense(3)(x)))),
+    "added twice": lambda: compiled(adding_twice),
+    "added inside of a traced call": lambda: compiled(lambda x: L.Dense(2)(Outer()(x))),
+    "added inside of a model": lambda: compiled(
+        lambda x: L.Dense(2)(keras.Sequential([keras.Input((3,)), L.Dense(3), Adding()])(x))
+    ),
+    "added by the model": lambda: sparse(OwnWithLoss()),
+    "added, and no loss beside": lambda: without_loss(OwnWithLoss()),
+    "added before a sigmoid that no loss looks through": lambda: compiled(
+        lambda x: L.Dense(2, "sigmoid")(Adding()(x)), loss="mse"
+    ),
     "activity": lambda: compiled(lambda x: L.Dense(2)(L.Dense(4, "relu", activity_regularizer=R.L1(0.3))(x))),
     "weights": lambda: compiled(
         lambda x: L.Dense(2, kernel_regularizer=R.L1L2(0.1, 0.2), bias_regularizer=R.L1(0.3))(x)
@@ -138,6 +205,21 @@ def test_the_loss_is_that_of_keras(name: str) -> None:
 
 
 MISTAKES: dict[str, tuple[str, Callable[[str], str]]] = {
+    "one of two losses": ("added", lambda text: text.replace(" + jnp.sum(jnp.square(x[:, 0]))", "")),
+    "half of the whole loss": (
+        "added, and no loss beside",
+        lambda text: text.replace("return penalty", "return 0.5 * penalty"),
+    ),
+    "another rate": ("added", lambda text: text.replace("0.3 *", "0.03 *")),
+    "an own loss once for two calls": ("added twice", lambda text: text.replace("penalty += added", "penalty = added")),
+    "the loss of an inner call": (
+        "added inside of a traced call",
+        lambda text: text.replace(" + added + added_2", " + added_2"),
+    ),
+    "of logits": (
+        "added before a sigmoid that no loss looks through",
+        lambda text: text.replace("jax.nn.sigmoid(predictions)", "predictions"),
+    ),
     "missing": ("activity", lambda text: text.replace("    value += penalty  # a regularizer\n", "")),
     "doubled": ("activity", lambda text: text.replace("value += penalty", "value += 2 * penalty")),
     "not over the batch": ("activity", lambda text: text.replace(" / len(x)", "")),
@@ -154,6 +236,18 @@ def test_a_wrong_penalty_is_another_loss(mistake: str) -> None:
     name, change = MISTAKES[mistake]
     wanted, found = losses(WRITTEN[name](), change)
     assert found != pytest.approx(wanted, rel=1e-3)
+
+
+def test_the_judge_keeps_what_the_call_of_a_class_adds() -> None:
+    model, x = own(Own()), np.ones((2, 3), "float32")
+    has_loss = _keras_outputs.have_losses(model)
+    predictions = model(x, training=True)
+    wanted = [float(loss) for loss in model.losses]
+    _keras_outputs.fill_targets(has_loss, [np.zeros((2, 2))], predictions)
+    assert [float(loss) for loss in model.losses] == wanted and wanted[0] > 0
+    # What has_loss is made of calls the model anew, and would be too late here.
+    _keras_outputs.have_losses(model)
+    assert [float(loss) for loss in model.losses] != wanted
 
 
 def test_a_penalty_of_sizes_has_no_gradient_at_zero() -> None:

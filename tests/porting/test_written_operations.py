@@ -37,6 +37,7 @@ SMOOTH: dict[str, Callable[[Any], Any]] = {
     "Concatenate": lambda x: ops.concatenate([x, 2.0 * x], axis=1),
     "ExpandDims": lambda x: ops.expand_dims(x, 1) * x,
     "Gelu": lambda x: ops.gelu(x, approximate=False),
+    "Slice": lambda x: ops.slice(x, (0, 1, 2), (2, 3, 2)) * 2.0,
     "Softmax": lambda x: ops.softmax(x, axis=1),
     "Squeeze": lambda x: ops.squeeze(ops.expand_dims(x, 2), 2) * x,
     "Stack": lambda x: ops.stack([x, ops.square(x)], axis=2),
@@ -107,6 +108,7 @@ SMOOTH: dict[str, Callable[[Any], Any]] = {
     "arctanh": lambda x: ops.arctanh(0.9 * ops.tanh(x)),
 }
 STEPS: dict[str, Callable[[Any], Any]] = {
+    "SliceUpdate": lambda x: ops.slice_update(x, (0, 1, 0), ops.square(x[:, :2, :3])),
     "Argmax": lambda x: ops.argmax(x, axis=1),
     "Argmin": lambda x: ops.argmin(x, axis=2, keepdims=True),
     "Any": lambda x: ops.any(x > 1.0, axis=1),

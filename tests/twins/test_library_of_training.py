@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -104,3 +107,24 @@ def test_recurrent_layers_backwards_are_those_of_reversed_inputs() -> None:
     expected, _ = recurrent.gru(x[:, ::-1], kernel, recurrent_kernel, bias, mask[:, ::-1])
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(last, found[:, -1], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "name", ["adadelta", "adagrad", "adam", "adamax", "amsgrad", "ftrl", "nadam", "rmsprop", "sgd"]
+)
+def test_a_rate_that_is_kept_in_the_state_may_change_between_steps(name: str) -> None:
+    """A callback of Keras sets it; what it was made with counts no more."""
+    make = getattr(optimizers, name)
+    others = [parameter for parameter in inspect.signature(make).parameters if parameter != "learning_rate"]
+    weights, gradients = {"w": jnp.arange(4.0)}, {"w": jnp.full(4, 0.5)}
+
+    def update(optimizer: optax.GradientTransformation, state: optax.OptState) -> jax.Array:
+        return jax.jit(optimizer.update)(gradients, state, weights)[0]["w"]
+
+    injected = optax.inject_hyperparams(make, static_args=others)(learning_rate=0.5)
+    state: Any = injected.init(weights)
+    wanted = make(learning_rate=0.125)
+    before = update(injected, state)
+    state.hyperparams["learning_rate"] = jnp.float32(0.125)
+    assert jnp.allclose(update(injected, state), update(wanted, wanted.init(weights)), rtol=1e-6)
+    assert not jnp.allclose(update(injected, state), before, rtol=1e-2)

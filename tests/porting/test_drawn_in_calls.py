@@ -1,0 +1,137 @@
+"""Calls of the user's own that draw: both sides draw by place while they are judged, and a wrong port differs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from filled_modules import called, distance, drawn, filled, module_of, written_of
+
+from jaxport._same_masks import drop_by_place
+from tf_reference._drawn_numbers import drawn_as_operations, drawn_by_place
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning"),
+    pytest.mark.usefixtures("remembered"),
+]
+L = keras.layers
+
+
+class Sampling(L.Layer):
+    """That of Keras' example of a variational autoencoder."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seed_generator = keras.random.SeedGenerator(1337)
+
+    def call(self, inputs: Any) -> Any:
+        mean, log_variance = inputs
+        sizes: Any = keras.ops.shape(mean)
+        epsilon = keras.random.normal(shape=(sizes[0], sizes[1]), seed=self.seed_generator)
+        return mean + keras.ops.exp(0.5 * log_variance) * epsilon
+
+
+class OfTensorFlow(L.Layer):
+    """Draws of every kind that is written, scaled, of other shapes than the input."""
+
+    def call(self, inputs: Any) -> Any:
+        mean, other = inputs
+        rows = tf.random.uniform(tf.stack([tf.shape(mean)[0], 1]), -1.0, 3.0)
+        cut = tf.random.truncated_normal(tf.shape(other), stddev=0.5)
+        return mean * rows + other * cut + tf.random.normal([4], 2.0, tf.constant(0.1))
+
+
+def of_lambda(inputs: Any) -> Any:
+    mean, log_variance = inputs
+    return mean + tf.exp(0.5 * log_variance) * tf.random.normal(tf.shape(mean))
+
+
+MODELS: dict[str, Callable[[], Any]] = {
+    "Keras": Sampling,
+    "TensorFlow": OfTensorFlow,
+    "Lambda": lambda: L.Lambda(of_lambda, output_shape=lambda shapes: shapes[0]),
+}
+
+
+def around(layer: Any) -> Any:
+    keras.utils.clear_session()
+    x = keras.Input((3,))
+    return called(keras.Model(x, L.Dense(2)(layer([L.Dense(4)(x), L.Dense(4)(x)]))), drawn((5, 3)))
+
+
+def both(layer: Any, change: Callable[[str], str] = lambda text: text) -> tuple[Any, Any]:
+    """What a written and changed port gives, and what the model does, with draws by place."""
+    model, x = around(layer), drawn((5, 3))
+    written = written_of(model)
+    assert written.places == ()
+    text = change(written.text)
+    assert text != written.text or change("rngs") == "rngs"
+    module = filled(written, text, model)
+    drop_by_place(module)
+    with drawn_by_place("float32"):
+        return module(jnp.asarray(x)), model(x)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_call_that_draws_is_written(name: str) -> None:
+    assert distance(*both(MODELS[name]())) < 3e-6
+
+
+MISTAKES: dict[str, tuple[str, Callable[[str], str]]] = {
+    "no draw": ("Keras", lambda text: text.replace("self.noise.normal", "jnp.zeros")),
+    "another distribution": ("Keras", lambda text: text.replace("self.noise.normal", "self.noise.uniform")),
+    "one for all examples": ("Keras", lambda text: text.replace("(input_1.shape[0], 4)", "(1, 4)")),
+    "one for all features": ("Keras", lambda text: text.replace("(input_1.shape[0], 4)", "(input_1.shape[0], 1)")),
+    "variance for deviation": ("Keras", lambda text: text.replace("0.5 * ", "")),
+    "not truncated": ("TensorFlow", lambda text: text.replace("truncated_normal(-2.0, 2.0, ", "normal(")),
+    "another range": ("TensorFlow", lambda text: text.replace("4.0 *", "3.0 *").replace("* 4.0", "* 3.0")),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_another_draw_is_another_result(mistake: str) -> None:
+    name, change = MISTAKES[mistake]
+    assert distance(*both(MODELS[name](), change)) > 1e-3
+
+
+def test_a_port_draws_other_numbers_at_each_call_from_a_stream_of_its_own() -> None:
+    _, module = module_of(around(Sampling()))
+    x = jnp.ones((200, 4))
+    first, second = module.sampling(x, jnp.zeros_like(x) + 2), module.sampling(x, jnp.zeros_like(x) + 2)
+    assert distance(first, second) > 0.1
+    assert float(jnp.std(first)) == pytest.approx(np.e, rel=0.2)
+
+
+def test_gradients_go_through_what_is_scaled() -> None:
+    _, module = module_of(around(Sampling()))
+    drop_by_place(module)
+    x = jnp.ones((2, 4))
+    mean, variance = jax.grad(lambda *inputs: jnp.sum(module.sampling(*inputs)), argnums=(0, 1))(x, x)
+    assert bool((mean == 1).all()) and bool((variance != 0).all())
+
+
+def test_what_has_a_seed_of_its_own_stays_as_it_is() -> None:
+    def stateless() -> Any:
+        return tf.random.stateless_normal((3,), (1, 2))
+
+    def of_keras() -> Any:
+        return keras.random.normal((3,), seed=5)
+
+    wanted = stateless(), of_keras()
+    with drawn_by_place("float32"):
+        assert all(np.array_equal(one, other) for one, other in zip(wanted, (stateless(), of_keras()), strict=True))
+        whole = tf.random.uniform((50,), 0, 9, tf.int32)
+    assert whole.dtype == tf.int32 and len({*whole.numpy().tolist()}) > 3
+
+
+def test_afterwards_everything_is_as_it_was() -> None:
+    before = tf.random.normal, tf.random.stateless_uniform, keras.random.SeedGenerator.next
+    with drawn_as_operations({}), drawn_by_place("float64"):
+        assert tf.random.normal((2,)).dtype == tf.float64
+    assert (tf.random.normal, tf.random.stateless_uniform, keras.random.SeedGenerator.next) == before
