@@ -144,11 +144,11 @@ class _Judge:
         self.open_runs.update(run for run in runs - explanations.keys() if run[0] != STEP or sides.doubles.guide)
         while explanations:
             # Each sample costs a run of TensorFlow's program, and a run that holds with few holds with more.
-            amplified = {run: one for run, samples in explanations.items() if (one := next(samples, None)) is not None}
-            if not amplified:
+            spreads = {run: one for run, samples in explanations.items() if (one := next(samples, None)) is not None}
+            if not spreads:
                 break
-            comparison = comparison.widen(regions={**comparison.evidence.regions, **amplified})
-            explanations = {run: explanations[run] for run in amplified.keys() & comparison.failing_runs}
+            comparison = comparison.widen(regions={**comparison.evidence.regions, **spreads})
+            explanations = {run: explanations[run] for run in spreads.keys() & comparison.failing_runs}
         # Those that no sample explains, since their program does not run apart.
         self.open_runs.update(explanations.keys() - comparison.evidence.regions.keys())
         return comparison

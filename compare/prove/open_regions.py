@@ -307,17 +307,17 @@ class OpenRegions:
           holding: regions that are known to hold in these calls.
         """
         turns_by_group = [group.find_turns(holding) for group in self.groups]
-        refuted: list[set[Matched]] = []
+        pairs_by_call: list[set[Matched]] = []
         for start in range(0, len(calls) if any(turns_by_group) else 0, self.at_once):
             some = calls[start : start + self.at_once]
             values_by_call = self.cut_values.compute(self._keys, [call.left for call in some])
-            refuted += (set() for _ in some)
+            pairs_by_call += (set() for _ in some)
             for group, turns in zip(self.groups, turns_by_group, strict=True):
                 places = [(place, turn) for place in range(len(some)) for turn in turns]
                 inputs = [group.select_inputs(some[place], values_by_call[place], turn) for place, turn in places]
                 for (place, _), pairs in zip(places, group.find_refuted(inputs), strict=True):
-                    refuted[start + place] |= pairs
-        return refuted or [set() for _ in calls]
+                    pairs_by_call[start + place] |= pairs
+        return pairs_by_call or [set() for _ in calls]
 
     def describe_all(self) -> set[RegionKey]:
         """All of these regions, as they are in any split of the same programs."""

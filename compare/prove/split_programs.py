@@ -89,12 +89,12 @@ class SplitPrograms:
             regions = self._regions
             if regions is None or regions.opened is None:
                 return regions
-            refuted = regions.opened.find_refuted(calls, holding)
-            more = set[Matched]().union(*refuted)
+            pairs_by_call = regions.opened.find_refuted(calls, holding)
+            more = set[Matched]().union(*pairs_by_call)
             self._holding = {key for key in regions.opened.describe_all() if not _is_refuted(key, more)}
             if not more:
                 return regions
-            self._telling += _choose_telling(calls, refuted)
+            self._telling += _choose_telling(calls, pairs_by_call)
             self._refute(more)
         return None
 
@@ -117,7 +117,7 @@ class SplitPrograms:
         regions = split(self._alignment)
         if set(regions.uncovered) - set(self._lone_results) or find_faults(regions, self._alignment):
             return None
-        proofs = prove(regions, known=self._known_proofs)
+        proofs = prove(regions, proofs_before=self._known_proofs)
         return None if any(proof.reason for proof in proofs.judged) else proofs
 
 
@@ -177,23 +177,21 @@ def spread_out(calls: Sequence[Call]) -> Sequence[Call]:
     ]
 
 
-def _is_refuted(key: RegionKey, refuted: Collection[Matched]) -> bool:
+def _is_refuted(key: RegionKey, pairs: Collection[Matched]) -> bool:
     """Whether a region computes a refuted cut point."""
     _, _, cut_point = key
-    return cut_point is not None and any(
-        (left, right) in refuted for left in cut_point.left for right in cut_point.right
-    )
+    return cut_point is not None and any((left, right) in pairs for left in cut_point.left for right in cut_point.right)
 
 
-def _choose_telling(calls: Sequence[Arguments], refuted: Sequence[Collection[Matched]]) -> list[Arguments]:
+def _choose_telling(calls: Sequence[Arguments], pairs_by_call: Sequence[Collection[Matched]]) -> list[Arguments]:
     """Few calls that refute all that is refuted: the one that refutes most first."""
-    chosen: list[Arguments] = []
-    rest = set[Matched]().union(*refuted)
+    choice: list[Arguments] = []
+    rest = set[Matched]().union(*pairs_by_call)
     while rest:
-        best = max(range(len(calls)), key=lambda place: len(rest & set(refuted[place])))
-        chosen.append(calls[best])
-        rest -= set(refuted[best])
-    return chosen
+        best = max(range(len(calls)), key=lambda place: len(rest & set(pairs_by_call[place])))
+        choice.append(calls[best])
+        rest -= set(pairs_by_call[best])
+    return choice
 
 
 def _select_unproved(proofs: Proofs) -> list[Region]:

@@ -67,7 +67,7 @@ KnownProofs = dict[bytes, RegionProof]
 """The proof of a region by what its pieces compute."""
 
 
-def prove(regions: Regions, level: str = STRUCTURE, known: KnownProofs | None = None) -> Proofs:
+def prove(regions: Regions, level: str = STRUCTURE, proofs_before: KnownProofs | None = None) -> Proofs:
     """Judge every region by rules alone; identical regions once.
 
     A region proved at `structural` gives the same bits on both sides for every input, up to the order in which HLO
@@ -77,18 +77,18 @@ def prove(regions: Regions, level: str = STRUCTURE, known: KnownProofs | None = 
     Args:
       regions: a valid split.
       level: of the graphs that were split: what rules of theirs assumed or rounded is no part of the proof.
-      known: proofs of other splits at this level, to which those of this one are added.
+      proofs_before: those of other splits at this level, to which those of this one are added.
     """
-    known = {} if known is None else known
-    proofs = [_judge(region, regions, level, known) for region in regions.regions]
+    memo = {} if proofs_before is None else proofs_before
+    proofs = [_judge(region, regions, level, memo) for region in regions.regions]
     final = [
-        _judge(without_determined(one.region, regions), regions, level, known) if one.level == OPEN else one
+        _judge(without_determined(one.region, regions), regions, level, memo) if one.level == OPEN else one
         for one in proofs
     ]
     return Proofs(replace(regions, regions=tuple(one.region for one in final)), tuple(final))
 
 
-def _judge(region: Region, regions: Regions, level: str, known: KnownProofs) -> RegionProof:
+def _judge(region: Region, regions: Regions, level: str, memo: KnownProofs) -> RegionProof:
     """The proof of one region, shared with identical ones."""
     if max(len(piece.nodes) for piece in region.pieces) > _MOST_NODES:
         return RegionProof(region, OPEN, f"{region.cut_point} {region.results}".encode())
@@ -98,9 +98,9 @@ def _judge(region: Region, regions: Regions, level: str, known: KnownProofs) -> 
         # What one program alone takes is no value of another region, and a side effect is no part of a digest.
         return _prove(region, pieces, level, reason)
     digest = identify(pieces)
-    if digest not in known:
-        known[digest] = _prove(region, pieces, level, reason)
-    return replace(known[digest], region=region)
+    if digest not in memo:
+        memo[digest] = _prove(region, pieces, level, reason)
+    return replace(memo[digest], region=region)
 
 
 def _prove(region: Region, pieces: RegionPrograms, level: str, reason: str) -> RegionProof:

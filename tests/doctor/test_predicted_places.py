@@ -27,7 +27,7 @@ from workloads._architecture import Architecture
 from workloads._inspection import Inspection
 
 KINDS = {
-    "autoencoder": 3, "preprocessing": 0, "partly_frozen": 0, "over_edges": 0, "sound": 0, "stateful": 0,
+    "autoencoder": 2, "preprocessing": 0, "partly_frozen": 0, "over_edges": 0, "sound": 0, "stateful": 0,
     "distilled": 1, "dropping_always": 1, "own_schedule": 0, "own_loss_of_python": 1, "noisy": 0, "averaged": 0,
     "quantized": 0, "shared_in_wrappers": 0, "holding": 2, "whole": 0,
 }  # fmt: skip
@@ -98,7 +98,7 @@ def test_console_and_page_list_the_places_and_end_with_the_command(
 ) -> None:
     lines, page = shown("holding", tmp_path, capsys)
     assert lines[0] == "The port: `jaxport init` writes all but 2 places:" and lines[-2:] == ["it", ""]
-    assert "models_by_kind.py:" in lines[1] and "RandomStandardNormal" in lines[1], "its line and its reason"
+    assert "models_by_kind.py:" in lines[1] and "RandomGamma" in lines[1], "its line and its reason"
     assert [f"<p>{line}</p>" in page for line in lines[1:-2]] == [True, True]
     assert page.index('<p class="strong">it</p>') > page.index(f"<p>{lines[1]}</p>")
     lines, page = shown("whole", tmp_path, capsys)

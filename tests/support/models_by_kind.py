@@ -217,7 +217,7 @@ class Holding(layers.Layer):
         self.inner, self.first = layers.Dense(3), Cross()
 
     def call(self, x):
-        return self.inner(self.first(x, x) + tf.random.normal(tf.shape(x)))
+        return self.inner(self.first(x, x) + tf.random.gamma([3], 1.0))
 
 
 def holding() -> keras.Model:

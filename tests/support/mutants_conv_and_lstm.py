@@ -8,9 +8,8 @@ MUTANTS = (
     Mutant(
         "kernel with height and width swapped",
         "conv_mnist",
-        "forward,\n        _WEIGHTS.from_weights",
-        "forward,\n        lambda weights: _WEIGHTS.from_weights("
-        "{path: array.swapaxes(0, 1) if array.ndim == 4 else array for path, array in weights.items()})",
+        "self.kernel.get_value())",
+        "self.kernel.get_value().swapaxes(0, 1))",
     ),
     Mutant("circular padding", "conv_mnist", "first, second, kernel,", "first, second, kernel, padding='CIRCULAR',"),
     Mutant(
