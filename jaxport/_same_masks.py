@@ -67,9 +67,15 @@ class AlphaDroppingByPlace(AlphaDropout):
 class StreamByPlace(nnx.RngStream):
     """A stream of random numbers whose floats are what a hash of each place says."""
 
-    def uniform(self, shape: Sequence[int] = (), dtype: Any = float) -> jax.Array:
-        """f[shape]: in [0, 1)."""
-        return _uniform(shape, jax.dtypes.canonicalize_dtype(dtype))
+    def uniform(
+        self,
+        shape: Sequence[int] = (),
+        dtype: Any = float,
+        minval: jax.Array | float = 0.0,
+        maxval: jax.Array | float = 1.0,
+    ) -> jax.Array:
+        """f[shape]: from `minval` up to `maxval`."""
+        return minval + (maxval - minval) * _uniform(shape, jax.dtypes.canonicalize_dtype(dtype))
 
     def normal(self, shape: Sequence[int] = (), dtype: Any = float) -> jax.Array:
         """f[shape]: of mean 0 and variance 1."""
@@ -85,7 +91,7 @@ class StreamByPlace(nnx.RngStream):
           dtype: of floats.
 
         Raises:
-          ValueError: other ends, between which TensorFlow draws nothing.
+          ValueError: the ends are not -2 and 2.
         """
         if (lower, upper) != (-2, 2):
             raise ValueError(f"expected ends -2 and 2, as TensorFlow has them, found {lower} and {upper}")

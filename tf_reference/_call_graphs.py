@@ -167,6 +167,7 @@ def _trace_once(layer: Any, first: Any, training: bool | None, wider: bool = Fal
             trace.concrete = tf.function(function, autograph=False).get_concrete_function(*specs)
     except _traced_calls.NOT_FOLLOWED as error:
         raise Unsupported(_traced_calls.explain(layer, error)) from error
+    _drawn_numbers.check_draws(trace.concrete.graph)
     return trace
 
 

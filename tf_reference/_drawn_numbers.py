@@ -6,7 +6,7 @@ A trace holds each draw as one operation, whatever seed it has; a judged model d
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import wraps
 from typing import Any
@@ -16,6 +16,7 @@ import numpy as np
 import tensorflow as tf
 
 from tf_reference import _same_masks
+from workloads._framework import Unsupported
 
 Kernel = Callable[[str, Any, tf.DType], tf.Tensor]
 """A distribution, a shape and a type -> numbers of mean 0 and variance 1, or between 0 and 1."""
@@ -27,11 +28,11 @@ _STATELESS = {
 }
 """By distribution, what Keras calls with a seed; TensorFlow's own has the name of the distribution."""
 
-_OPERATIONS = {
-    "normal": tf.raw_ops.RandomStandardNormal,
-    "uniform": tf.raw_ops.RandomUniform,
-    "truncated_normal": tf.raw_ops.TruncatedNormal,
-}
+_OPERATIONS = {"normal": "RandomStandardNormal", "uniform": "RandomUniform", "truncated_normal": "TruncatedNormal"}
+
+
+_DRAW = "jaxport_draw"
+"""How operations are named that stand for draws."""
 
 
 @contextmanager
@@ -40,13 +41,32 @@ def drawn_as_operations(wider: Mapping[str, str]) -> Iterator[None]:
 
     Args:
       wider: types in place of others.
+
+    Raises:
+      Unsupported: a seed is used for more than floats.
     """
 
     def kernel(distribution: str, shape: Any, dtype: tf.DType) -> tf.Tensor:
-        return _OPERATIONS[distribution](shape=shape, dtype=dtype)
+        return getattr(tf.raw_ops, _OPERATIONS[distribution])(shape=shape, dtype=dtype, name=_DRAW)
 
-    with _draws_by(kernel, wider):
+    with _draws_by(kernel, wider, lambda: tf.constant([0, 0], tf.int32)) as seeds:
         yield
+        if any(seed.consumers() for seed in seeds):
+            raise Unsupported("a seed in it gives more than floats of a normal or uniform distribution")
+
+
+def check_draws(graph: tf.Graph) -> None:
+    """Check that all floats in a graph are drawn by functions that are replaced while a model is judged.
+
+    Args:
+      graph: of a call that was traced by `drawn_as_operations`.
+
+    Raises:
+      Unsupported: another function draws.
+    """
+    kinds = _OPERATIONS.values()
+    if any(operation.type in kinds and _DRAW not in operation.name for operation in graph.get_operations()):
+        raise Unsupported("it draws by another function than those of tf.random and keras.random: call one of these")
 
 
 @contextmanager
@@ -56,21 +76,41 @@ def drawn_by_place(dtype: str) -> Iterator[None]:
     Args:
       dtype: that the model is judged in: of float64, nothing is drawn in float32.
     """
-    with _draws_by(_same_masks.numbers, {"float32": "float64"} if dtype == "float64" else {}):
+    # What else reads a seed stays random: a port in which it is a constant differs.
+    uniform = tf.random.uniform
+    with _draws_by(
+        _same_masks.numbers,
+        {"float32": "float64"} if dtype == "float64" else {},
+        lambda: uniform((2,), 0, 2**31 - 1, tf.int32),
+    ):
         yield
 
 
 @contextmanager
-def _draws_by(kernel: Kernel, wider: Mapping[str, str]) -> Iterator[None]:
-    # Keras hands an int32 seed on as it is: the draws of a SeedGenerator are those with this one.
-    seed = tf.constant([0, 0], tf.int32)
+def _draws_by(
+    kernel: Kernel, wider: Mapping[str, str], make_seed: Callable[[], tf.Tensor]
+) -> Iterator[list[tf.Tensor]]:
+    """Inside, floats are drawn by a kernel; gives the seeds of a SeedGenerator, which name the draws that are its own.
+
+    Args:
+      kernel: draws.
+      wider: types in place of others.
+      make_seed: i32[2], in place of the next seed of any SeedGenerator.
+    """
+    seeds: list[tf.Tensor] = []
+
+    def next_seed(generator: Any, *positional: Any, **keywords: Any) -> tf.Tensor:
+        # Keras hands an int32 seed on as it is: the draws of a SeedGenerator are those with one of these.
+        seeds.append(make_seed())
+        return seeds[-1]
+
     with ExitStack() as stack:
-        _replace(stack, keras.random.SeedGenerator, "next", lambda generator, *positional, **keywords: seed)
+        _replace(stack, keras.random.SeedGenerator, "next", next_seed)
         for distribution, stateless in _STATELESS.items():
-            for name, wanted_seed in ((distribution, None), (stateless, seed)):
+            for name, own_seeds in ((distribution, None), (stateless, seeds)):
                 original = getattr(tf.random, name)
-                _replace(stack, tf.random, name, _drawing(original, distribution, kernel, wider, wanted_seed))
-        yield
+                _replace(stack, tf.random, name, _drawing(original, distribution, kernel, wider, own_seeds))
+        yield seeds
 
 
 def _replace(stack: ExitStack, owner: Any, name: str, value: Any) -> None:
@@ -84,9 +124,9 @@ def _drawing(
     distribution: str,
     kernel: Kernel,
     wider: Mapping[str, str],
-    wanted_seed: tf.Tensor | None,
+    own_seeds: Sequence[tf.Tensor] | None,
 ) -> Callable[..., Any]:
-    """A function of tf.random whose floats a kernel draws; of one that takes a seed, with this seed alone."""
+    """A function of tf.random whose floats a kernel draws; of one that takes a seed, with these seeds alone."""
     signature = inspect.signature(original)
 
     @wraps(original)
@@ -95,7 +135,8 @@ def _drawing(
         arguments.apply_defaults()
         values = arguments.arguments
         dtype = tf.as_dtype(values["dtype"])
-        if not dtype.is_floating or (wanted_seed is not None and values["seed"] is not wanted_seed):
+        is_foreign = own_seeds is not None and all(values["seed"] is not seed for seed in own_seeds)
+        if dtype not in (tf.float32, tf.float64) or is_foreign:
             return original(*positional, **keywords)
         numbers = kernel(distribution, _shape(values["shape"]), tf.as_dtype(wider.get(dtype.name, dtype.name)))
         if distribution == "uniform":

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from compare.bundles.gathering import Request, mapped_twin
+from compare.errors import RequestError
 from compare.hlo.portable import portable
 from compare.inputs.at_size import Prepared
 from compare.inputs.port_files import prepare_one
@@ -27,10 +28,13 @@ from compare.sides.workers import WorkerSet, failure_of
 from compare.writing import write_atomically
 from workloads._framework import FORWARD, Program
 from workloads._modes import JAX, TF
+from workloads._same_masks import MULTIPLIERS
 from workloads._spec import Arrays
 
 FORMAT = 1
 INDEX, PROGRAM, WEIGHTS, EXAMPLE = "export.json", "program.mlirbc", "weights.npz", "example.npz"
+_HASHES = MULTIPLIERS[0].to_bytes(4, "little")
+"""In a program, tells that numbers are drawn by place."""
 EXPORTED, SAVED_MODEL, RUNNER, ORDER = "program.jax_export", "saved_model", "run.py", "order.txt"
 RUNNER_SOURCE = Path(__file__).with_name("run_exported.py")
 """Copied as it stands: nothing here imports it, since it starts XLA in its own process."""
@@ -120,7 +124,17 @@ def _attempt(failures: list[Failure], deliver: Callable[[], object]) -> None:
 
 
 def _program(jax: Side) -> Program:
+    """The program of the forward pass.
+
+    Raises:
+      RequestError: it draws random numbers, for which a judged program has a hash of their places.
+    """
     program = requests.program(jax, FORWARD, FLOAT32)
+    if _HASHES in program.artifact:
+        raise RequestError(
+            "expected a forward pass that draws no random numbers, found one that does: what jaxport exports would "
+            "have the same numbers in every call; make the numbers an input of the model"
+        )
     return replace(program, artifact=portable(program.artifact))
 
 

@@ -233,7 +233,7 @@ def usage(folder: Path, architecture: Architecture, source: Written, sizes: Size
 
 
 def _sizes(tensor: Tensor, batch: int) -> tuple[int, ...]:
-    return (batch, *(drawn_size(size, len(tensor.shape)) for size in tensor.shape[1:]))
+    return (batch, *(drawn_size(size, len(tensor.shape)) for size in tensor.shape[1:]))[: len(tensor.shape)]
 
 
 TEST = '''"""The port against the original: run it with `pytest`."""

@@ -162,7 +162,7 @@ def _layer_call(
 
 def _draw(writer: BodyWriter, node: Node, stream: str) -> list[Value]:
     """Numbers from a stream of nnx, in a line of their own: each is drawn once, wherever it is used."""
-    if not stream:
+    if not stream or (not node.results[0].follows and node.results[0].dtype != "float32"):
         raise UnwritableError(REASONS[node.type])
     call = RuleCall(node, [writer.values[node.inputs[0]]], writer)
     ends = "-2.0, 2.0, " if node.type == "TruncatedNormal" else ""

@@ -62,6 +62,8 @@ def write_loss(
         head.append(f"    predictions = {model_text}(*inputs)")
     if not terms:
         # A model may add all of its loss itself.
+        if not penalties:
+            return [*head[:2], *parts.raising("the loss", UnwritableError("what the model adds to it is not written"))]
         terms.append(penalties.pop())
     if not penalties:
         return [*head, f"    return {' + '.join(terms)}"]

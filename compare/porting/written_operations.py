@@ -195,6 +195,10 @@ def _place(starts: Plain, text: str) -> str:
 
 
 def _slice(arrays: list[str], config: Mapping[str, Plain], call: Call) -> str:
+    sizes = config.get("shape")
+    numbers = sizes.get(TUPLE, sizes) if isinstance(sizes, dict) else sizes
+    if not isinstance(numbers, list) or not all(isinstance(number, int) and number >= 0 for number in numbers):
+        raise UnwritableError("a size of it is -1, or no number")
     return f"jax.lax.dynamic_slice({arrays[0]}, {_place(call.arguments[1], arrays[1])}, {literal(config.get('shape'))})"
 
 

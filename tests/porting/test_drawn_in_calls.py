@@ -130,6 +130,50 @@ def test_what_has_a_seed_of_its_own_stays_as_it_is() -> None:
     assert whole.dtype == tf.int32 and len({*whole.numpy().tolist()}) > 3
 
 
+class Reading(L.Layer):
+    """Reads its generator for more than floats, or draws otherwise than the functions that both sides replace."""
+
+    def __init__(self, draw: Callable[[Any, Any], Any]) -> None:
+        super().__init__()
+        self.seed_generator, self.draw = keras.random.SeedGenerator(3), draw
+
+    def call(self, inputs: Any) -> Any:
+        mean, _ = inputs
+        return mean + tf.cast(self.draw(mean, self.seed_generator), mean.dtype)
+
+    def compute_output_shape(self, shapes: Any) -> Any:
+        return shapes[0]
+
+
+OTHER_DRAWS: dict[str, Callable[[Any, Any], Any]] = {
+    "integers of Keras": lambda x, seeds: keras.random.randint((4,), 0, 9, seed=seeds),
+    "integers of a seed": lambda x, seeds: tf.random.stateless_uniform((4,), seeds.next(), 0, 9, tf.int32),
+    "the seed itself": lambda x, seeds: seeds.next()[1],
+    "a drop in inference": lambda x, seeds: tf.nn.dropout(x, 0.5),
+    "an older name": lambda x, seeds: tf.compat.v1.random_normal((4,)),
+    "half precision": lambda x, seeds: tf.random.normal((4,), dtype=tf.float16),
+}
+
+
+@pytest.mark.parametrize("name", OTHER_DRAWS)
+def test_other_draws_are_a_place(name: str) -> None:
+    """Written with a constant in place of the seed, the port would give the same numbers in every call."""
+    assert len(written_of(around(Reading(OTHER_DRAWS[name]))).places) == 1
+
+
+def test_an_order_that_is_drawn_as_floats_is_written() -> None:
+    assert distance(*both(Reading(lambda x, seeds: keras.random.shuffle(x, seed=seeds)))) < 3e-6
+
+
+def test_what_else_reads_a_seed_stays_random_while_the_model_is_judged() -> None:
+    seeds = keras.random.SeedGenerator(3)
+    with drawn_by_place("float32"):
+        first, second = (keras.random.randint((50,), 0, 99, seed=seeds) for _ in range(2))
+        same = [keras.random.normal((50,), seed=seeds) for _ in range(2)]
+    assert not np.array_equal(first, second)
+    assert np.array_equal(*same)
+
+
 def test_afterwards_everything_is_as_it_was() -> None:
     before = tf.random.normal, tf.random.stateless_uniform, keras.random.SeedGenerator.next
     with drawn_as_operations({}), drawn_by_place("float64"):

@@ -242,7 +242,9 @@ class BodyWriter:
             if value.host is not None:
                 shape = value.host.shape
             items: list[Any] = [
-                size if size is not None else f"{self.name_value(value, node.inputs[number])}.shape[{axis}]"
+                size
+                if size is not None
+                else f"{_as_operand(self.name_value(value, node.inputs[number]))}.shape[{axis}]"
                 for axis, size in enumerate(shape)
             ]
             host = np.array(items, object if any(isinstance(item, str) for item in items) else np.int64)
@@ -342,6 +344,11 @@ class BodyWriter:
 def is_atom(text: str) -> bool:
     """Whether an expression may stand twice: a name, a number, a size."""
     return _ATOM.fullmatch(text) is not None
+
+
+def _as_operand(text: str) -> str:
+    """An atom of which an attribute can be taken: a negated name has parentheses."""
+    return f"({text})" if text.startswith("-") else text
 
 
 def plain(text: str) -> str:
