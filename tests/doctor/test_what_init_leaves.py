@@ -24,7 +24,7 @@ class Scale(L.Layer):
         return x * self.g
 class Draws(L.Layer):
     def call(self, x):
-        return x + tf.random.normal(tf.shape(x))
+        return x + tf.random.gamma(tf.shape(x), 1.0)
 def build():
     x = keras.Input((4,))
     model = keras.Model(x, L.Dense(2)(Draws(name="draws")(Scale(name="scale")(x))))
