@@ -74,7 +74,14 @@ class StreamByPlace(nnx.RngStream):
         minval: jax.Array | float = 0.0,
         maxval: jax.Array | float = 1.0,
     ) -> jax.Array:
-        """f[shape]: from `minval` up to `maxval`."""
+        """f[shape]: numbers of a range.
+
+        Args:
+          shape: of the numbers.
+          dtype: of floats.
+          minval: the lower end.
+          maxval: the upper end, which is not reached.
+        """
         return minval + (maxval - minval) * _uniform(shape, jax.dtypes.canonicalize_dtype(dtype))
 
     def normal(self, shape: Sequence[int] = (), dtype: Any = float) -> jax.Array:
