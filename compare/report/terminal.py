@@ -105,11 +105,14 @@ def print_table(console: Console, table: Table, narrow: Callable[[], Table] | No
       narrow: gives what is printed instead where a terminal has no room for it.
     """
     width = console.measure(table, options=console.options.update(max_width=_NATURAL_WIDTH)).maximum
-    if not console.is_terminal:
-        table.width = width
-    elif narrow is not None and width > console.width:
-        table = narrow()
-    console.print(table, soft_wrap=not console.is_terminal)
+    if console.is_terminal:
+        console.print(narrow() if narrow is not None and width > console.width else table)
+        return
+    table.width = width
+    lines = console.render_lines(table, console.options.update(width=width, max_width=width), pad=False)
+    for line in lines:
+        # Rich fills each row up to the width of the table.
+        console.print(Text("".join(segment.text for segment in line).rstrip()), soft_wrap=True)
 
 
 def write(text: str) -> None:
