@@ -95,7 +95,7 @@ def interpret(artifact: bytes, arrays: Sequence[np.ndarray]) -> list[np.ndarray]
     with module.context as context:
         messages: list[str] = []
         context.attach_diagnostic_handler(lambda diagnostic: not messages.append(diagnostic.message))
-        # The type is given: NumPy's unsigned integers would become signless ones.
+        # Without this type, NumPy's unsigned integers would become signless ones.
         arguments = [
             ir.DenseElementsAttr.get(np.asarray(array, order="C").data, type=kind)
             for array, kind in zip(arrays, _parameter_types(module), strict=True)

@@ -86,14 +86,14 @@ class Schedule:
       most: nodes that a task may be lost on; with the last one it is given up.
       alone: whether a machine works on one task at a time, whichever of its nodes have it: nothing
         else disturbs what is timed.
-      told: receives every start and every loss.
+      report: receives every start and every loss.
     """
 
     def __init__(
         self, count: int, nodes: Sequence[Node], most: int, alone: bool, report: Callable[[str], None]
     ) -> None:
         self._waiting = list(range(count))
-        self._nodes, self._most, self._alone, self._told = list(nodes), most, alone, report
+        self._nodes, self._most, self._alone, self._report = list(nodes), most, alone, report
         self._running: dict[int, Node] = {}
         self._lost_on: dict[int, list[Node]] = defaultdict(list)
         self._rests: dict[str, float] = {}
@@ -116,7 +116,7 @@ class Schedule:
         """
         while self._waiting or self._running:
             for task, node in self._place(cluster.now()):
-                self._told(f"{names[task]} on {node.name}")
+                self._report(f"{names[task]} on {node.name}")
                 cluster.submit(task, node)
             if self._running:
                 for task_end in cluster.wait_for_ends():
@@ -161,7 +161,7 @@ class Schedule:
         self._rests[node.name] = now + REST_S
         self._lost_on[task].append(node)
         self._whys[task] = task_end.lost
-        self._told(f"{names[task]}: lost on {node.name}: {task_end.lost}")
+        self._report(f"{names[task]}: lost on {node.name}: {task_end.lost}")
         if len(self._lost_on[task]) < self._most:
             self._waiting.insert(0, task)
             return

@@ -9,7 +9,7 @@ from compare.porting.class_text import Body, Line, Unchanged
 from compare.porting.penalties import ADDED
 
 PENALIZED, MASKED = "penalized", "masked"
-"""The method that gives what the call returns, and what it adds to the loss."""
+"""The methods that return the result of the call with more beside it: what the call adds to the loss, or masks."""
 
 _COMMENT = "  # "
 

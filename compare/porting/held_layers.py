@@ -20,7 +20,7 @@ class HeldLayers:
       layers: by path.
       graphs: of the models in it, by path.
       canonical: gives the first path of a layer that stands in several places.
-      names: where modules stand, by the path of their layers; whoever writes a module adds its own.
+      names: where modules stand, by the path of their layers; each module that is written adds its own.
 
     Attributes:
       masked: layers whose module takes a mask.

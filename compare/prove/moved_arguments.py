@@ -42,7 +42,7 @@ def grow_spreads(
 def measure_spreads(compute: Callable[[int | None], Arrays]) -> Iterator[Mapping[str, float]]:
     """By leaf of floats, how far any finite element moves: after each sample, the largest distance so far.
 
-    Whoever is content with a spread takes no further sample: each costs a run.
+    Each sample costs a run: a caller stops once a spread suffices.
 
     Args:
       compute: the leaves, with numbers moved by random roundings of a seed; with None as they are.

@@ -48,7 +48,7 @@ def group_identical(members: Sequence[Region], regions: Regions) -> list[RegionK
 
 
 def _list_hints(graph: Graph) -> tuple[str, ...]:
-    """What XLA is told of operations beside what they compute, such as the precision of a product."""
+    """The hints that operations carry beside what they compute, such as the precision of a product."""
     return tuple(sorted(repr(node.hints) for node in graph if node.hints))
 
 

@@ -86,7 +86,7 @@ def serve(side: str, requests: BinaryIO, replies: BinaryIO) -> bool:
     """Answer requests until there are no more. The first message says whether framework and device are there.
 
     Returns:
-      Whether they are closed: then no more requests can come.
+      Whether both are there: if so, it returns once the pipe of requests is closed.
     """
     try:
         host = _create_host(side)
