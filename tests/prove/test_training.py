@@ -18,9 +18,8 @@ pytestmark = pytest.mark.process
 TF, JAX, WORKLOAD = (
     (ROOT / folder / "mnist_mlp.py").read_text() for folder in ("tf_reference", "jaxport", "workloads")
 )
-PLAIN_ARITHMETIC = inspect.getsource(_optimizer_arithmetic).replace(
-    "tuple(float(np.float32(value)) for value in values)", "values"
-)
+ARITHMETIC = inspect.getsource(_optimizer_arithmetic)
+PLAIN_ARITHMETIC = ARITHMETIC.replace("float(np.float32(value))", "value")
 PLAIN_ADAM = inspect.getsource(_adam_family).replace("jaxport._optimizer_arithmetic", "plain_arithmetic")
 
 CHAOTIC_TF = TF.replace(
@@ -67,6 +66,7 @@ PORTS = {
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    assert PLAIN_ARITHMETIC != ARITHMETIC
     folder: Path = tmp_path_factory.mktemp("training")
     (folder / "plain_arithmetic.py").write_text(PLAIN_ARITHMETIC)
     (folder / "plain_adam.py").write_text(PLAIN_ADAM)
