@@ -179,7 +179,10 @@ def test_a_dropout_that_is_told_nothing_of_training_drops_in_training() -> None:
 
 @pytest.mark.parametrize(
     ("make", "reason"),
-    [(OfWeights, "reads a variable that is no weight of its own"), (Drawing, "more than floats of a normal or uniform distribution")],
+    [
+        (OfWeights, "reads a variable that is no weight of its own"),
+        (Drawing, "more than floats of a normal or uniform distribution"),
+    ],
 )
 def test_what_depends_on_weights_or_is_drawn_is_no_constant(make: Callable[[], Any], reason: str) -> None:
     model = around(make(), 6, 4)

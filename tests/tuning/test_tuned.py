@@ -166,7 +166,7 @@ def test_page_and_console_show_it_beside_the_untuned_ratio(
     assert row.ratio is not None and row.tuned is not None
     assert (row.ratio.name.partition(" vs ")[0], row.tuned.name.partition(" vs ")[0]) == ("jax/jit", "jax/tuned")
     page = render(decoded(judged))
-    assert f'<dt>compiler options of jax/tuned</dt><dd>{YNN}=</dd>' in page
+    assert f"<dt>compiler options of jax/tuned</dt><dd>{YNN}=</dd>" in page
     assert "with compiler options:" in page
     print_overview(decoded(judged), Console())
     assert "; tuned: " in capsys.readouterr().out
