@@ -3,17 +3,19 @@
 from pathlib import Path
 
 import pytest
+from runs import record_of
 from saved_graphs import save_recurrent
 
 from compare.cli import main
+from workloads._modes import TF_JIT
 
 pytestmark = [pytest.mark.process, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 
 CHANGES = {
-    "reversed order": ("jnp.flip(x.transpose(1, 0, 2), 0)", "x.transpose(1, 0, 2)"),
-    "wrong offset": ("x.transpose(1, 0, 2), 0)", "jnp.roll(x, 1, 1).transpose(1, 0, 2), 0)"),
-    "dropped carry": (" * lstm_cell_2 + ", " * 0.0 + "),
-    "no gradient": ("jax.nn.sigmoid(split_2) * lstm", "jax.lax.stop_gradient(jax.nn.sigmoid(split_2)) * lstm"),
+    "reversed_order": ("jnp.flip(x.transpose(1, 0, 2), 0)", "x.transpose(1, 0, 2)"),
+    "wrong_offset": ("x.transpose(1, 0, 2), 0)", "jnp.roll(x, 1, 1).transpose(1, 0, 2), 0)"),
+    "dropped_carry": (" * lstm_cell_2 + ", " * 0.0 + "),
+    "no_gradient": ("jax.nn.sigmoid(split_2) * lstm", "jax.lax.stop_gradient(jax.nn.sigmoid(split_2)) * lstm"),
 }
 
 
@@ -23,13 +25,28 @@ def test_it_passes_and_what_is_changed_in_it_fails(tmp_path: Path, capsys: pytes
     assert main(["init", str(saved), "-o", str(port)]) == 0
     written = capsys.readouterr()
     assert "every gate holds" in written.out + written.err
-    module = port / "function_jax.py"
-    text = module.read_text()
+    text = (port / "function_jax.py").read_text()
     assert text.count("jax.lax.scan(step, ") == 2
     assert "while_loop" not in text
+    record = record_of(*changed_ports(port), one_original=True, plans=(), modes=(TF_JIT,), parity_only=True)
+    assert list(record["workloads"]) == list(CHANGES)
+    for name, part in record["workloads"].items():
+        # What is changed is computed, and is wrong.
+        assert (part["parity"]["verdict"], part["failures"]) == ("fail", []), name
+
+
+def changed_ports(port: Path) -> list[str]:
+    """For each change a port file beside the one that was written; all have its original."""
+    files = {name: (port / f"{name}.py").read_text() for name in ("port", "build_jax", "function_jax")}
+    paths: list[str] = []
     for name, (old, new) in CHANGES.items():
-        assert old in text
-        module.write_text(text.replace(old, new))
-        assert main(["run", str(port / "port.py"), "--parity-only", "-o", str(tmp_path / "changed")]) == 1, name
-        output = capsys.readouterr()
-        assert "parity fails" in output.out + output.err, name
+        assert old in files["function_jax"]
+        texts = {
+            name: files["port"].replace('"serving_default"', f'"{name}"').replace("build_jax", f"build_{name}"),
+            f"build_{name}": files["build_jax"].replace("function_jax", f"function_{name}"),
+            f"function_{name}": files["function_jax"].replace(old, new),
+        }
+        for module, text in texts.items():
+            (port / f"{module}.py").write_text(text)
+        paths.append(str(port / f"{name}.py"))
+    return paths

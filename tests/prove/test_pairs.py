@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-from runs import IN_ZOO, ZOO
+from runs import IN_ZOO, ZOO, record_of
 
-from compare.cli import main
 from compare.parity.stability import BETTER
+from workloads._modes import TF_JIT
 from workloads._spec import STABILITY
 
 PAIRS: Mapping[str, Mapping[str, Mapping[str, Any]]] = tomllib.loads(Path(__file__).with_name("pairs.toml").read_text())
@@ -37,7 +36,7 @@ FEW = NAMES["honest"][::12]
 
 
 @pytest.fixture(scope="module")
-def judged(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def judged(tmp_path_factory: pytest.TempPathFactory, programs_here: None) -> dict[str, Any]:
     """The parity of every pair, in one run and one mode a side: what is judged here are the gates."""
     folder = tmp_path_factory.mktemp("pairs")
     sources = {"original": TF, "port": JAX}
@@ -55,8 +54,7 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
             paths.append(str(path))
     for name, text in sources.items():
         (folder / f"{name}.py").write_text(text)
-    assert main(["run", *paths, "--parity-only", "--modes", "tf/jit", "jax/jit", "-o", str(folder / "out")]) == 1
-    workloads = json.loads((folder / "out/results.json").read_text())["workloads"]
+    workloads = record_of(*paths, plans=(), modes=(TF_JIT,), parity_only=True)["workloads"]
     return {name: part["parity"] for name, part in workloads.items()}
 
 
