@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -30,7 +30,7 @@ def by_rule(rule: Rule, **starts: Callable[[jax.Array], jax.Array]) -> optax.Gra
 
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, State]:
         gradients, tree = jax.tree.flatten(updates)
-        weights, *slots = (tree.flatten_up_to(pytree) for pytree in (params, *_values(state.slots, starts)))
+        weights, *slots = (tree.flatten_up_to(pytree) for pytree in (params, *(state.slots[name] for name in starts)))
         results = [
             rule(gradient, dict(zip(starts, own, strict=True)), weight, state.step)
             for gradient, weight, *own in zip(gradients, weights, *slots, strict=True)
@@ -39,7 +39,3 @@ def by_rule(rule: Rule, **starts: Callable[[jax.Array], jax.Array]) -> optax.Gra
         return tree.unflatten([step for step, _ in results]), State(state.step + 1, after)
 
     return optax.GradientTransformation(init, update)
-
-
-def _values(slots: Mapping[str, Any], names: Mapping[str, Any]) -> list[Any]:
-    return [slots[name] for name in names]

@@ -26,6 +26,7 @@ from compare.progress import reporter
 from compare.record import results_file
 from compare.record.envelope import SCHEMA, Record
 from compare.report import tables, terminal
+from compare.report.numbers import list_first
 from compare.report.verdicts import INCOMPLETE
 from compare.run import whole_run
 from compare.sides.settings import available_processors
@@ -208,7 +209,5 @@ def _lines(explanation: Explanation) -> list[str]:
     for number, sentence in enumerate(explanation.sentences, 1):
         lines += [f"{number:2}. {sentence.text}.", f"    $ {sentence.command}"]
         if sentence.sources:
-            rest = len(sentence.sources) - 3
-            more = f" and {rest} more" if rest > 0 else ""
-            lines.append(f"    at {', '.join(sentence.sources[:3])}{more}")
+            lines.append(f"    at {list_first(sentence.sources, 3)}")
     return [*lines, ""]

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from compare.report.numbers import count_of
+from compare.report.numbers import count_of, list_first
 from compare.report.pages import Cell, Facts, Lines, Page, Section, Table
 from compare.report.showable import one_line
 from compare.report.terminal import print_table
@@ -147,5 +147,4 @@ def _sources(cell: Cell) -> Iterator[str]:
     if len(cell.sources) > _MOST_SOURCES:
         yield f"and {count_of(len(cell.sources) - _MOST_SOURCES, 'more line')}"
     if cell.names and (len(cell.names) <= _MOST_NAMES or not cell.sources):
-        more = len(cell.names) - _MOST_SOURCES
-        yield f"{', '.join(cell.names[:_MOST_SOURCES])}{f' and {more} more' if more > 0 else ''}"
+        yield list_first(cell.names, _MOST_SOURCES)

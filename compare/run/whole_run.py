@@ -169,7 +169,7 @@ def _judge_all(request: Request, pool: Pool, scratch: Path, reporter: Reporter, 
     except KeyboardInterrupt:
         if len(refusals) == len(judgements):
             raise  # nothing was judged
-        parts_only = _without_times(judgements, request, record_parts.INTERRUPTED)
+        parts_only = _without_times(judgements, request)
         return _AllJudged(parts_only, pool.environments(), interrupted=True)
     if refusals and len(refusals) == len(judgements):
         raise refusals[0]
@@ -178,10 +178,11 @@ def _judge_all(request: Request, pool: Pool, scratch: Path, reporter: Reporter, 
     return _AllJudged(judgements, pool.environments())
 
 
-def _without_times(judgements: Mapping[str, Judgement], request: Request, reason: str) -> dict[str, Judgement]:
+def _without_times(judgements: Mapping[str, Judgement], request: Request) -> dict[str, Judgement]:
     """What was judged of a run that ended before all was: it says what is missing, and is not timed."""
     names = [workload.name for workload in request.workloads]
-    parts = record_parts.with_missing({name: one.part for name, one in judgements.items()}, names, reason)
+    parts = {name: one.part for name, one in judgements.items()}
+    parts = record_parts.with_missing(parts, names, record_parts.INTERRUPTED)
     return {name: Judgement(parts[name], judgement.view) for name, judgement in judgements.items()}
 
 
