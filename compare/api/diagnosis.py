@@ -22,8 +22,9 @@ from compare.report import doctor_words as words
 from compare.report import table_page, terminal
 from compare.report.doctor_page import console_page
 from compare.report.page_console import print_page
+from compare.report.pages import Table, columns
 from compare.report.showable import on_lines
-from compare.report.table_page import Display, Page
+from compare.report.table_page import Display
 from compare.sides.model_worker import ModelWorker
 from compare.sides.weight_workers import KerasModel
 from workloads._inspection import Inspection
@@ -56,11 +57,11 @@ def report(diagnosis: Diagnosis) -> DoctorReport:
         places=diagnosis.places,
         record=to_json(diagnosis),
         _text=terminal.text_of(lambda console: print_page(console_page(diagnosis), console)),
-        _html=table_page.render(_page(on_lines(diagnosis))),
+        _html=_page(on_lines(diagnosis)),
     )
 
 
-def _page(diagnosis: Diagnosis) -> Page:
+def _page(diagnosis: Diagnosis) -> str:
     """Each finding with what to do about it, then the layers and what is left to write."""
     findings = [
         (
@@ -75,8 +76,8 @@ def _page(diagnosis: Diagnosis) -> Page:
     ]
     lines = [words.headline(diagnosis), words.summary(diagnosis), *words.effort(diagnosis)]
     lines += [words.of_init(diagnosis), *(diagnosis.places or ())]
-    titles = ("finding", "severity", "what", "advice", "where")
-    return Page(diagnosis.target, "", titles if findings else (), findings, [line for line in lines if line])
+    table = Table(columns("finding", "severity", "what", "advice", "where"), findings)
+    return table_page.render(diagnosis.target, "", table, [line for line in lines if line])
 
 
 def diagnose(model: NamedModel) -> Diagnosis:

@@ -24,7 +24,6 @@ from compare.porting.writing_ports import Port
 from compare.progress import Reporter
 from compare.report import table_page, verdicts
 from compare.report.showable import one_line
-from compare.report.table_page import Page
 from compare.run import whole_run
 from compare.run.whole_run import RunResult
 from compare.sides._side import SIDES
@@ -66,7 +65,7 @@ class WrittenPort:
 
     def _repr_html_(self) -> str:
         verdict = verdicts.LEFT if self.unwritten else ""
-        page = table_page.render(Page(one_line(str(self.folder)), verdict, (), (), self._lines()))
+        page = table_page.render(one_line(str(self.folder)), verdict, None, self._lines())
         return page + (self.report._repr_html_() if self.report else "")
 
     def _lines(self) -> list[str]:

@@ -14,6 +14,7 @@ from compare.plain_json import write_json
 from compare.record.target_part import Target
 from compare.report.hlo_page import write_hlo_page
 from compare.report.model_explorer import write_model_explorer
+from compare.report.numbers import count_of
 from compare.report.page_console import print_lines, print_rows
 from compare.report.pages import Table, columns
 from compare.report.pictures import write_picture
@@ -102,7 +103,7 @@ def _residue(pair: Mapping[str, Any], brief: bool) -> Iterator[Text]:
 
 def _reason(reason: Mapping[str, Any]) -> Iterator[Text]:
     """One reason with its places on either side, then the lines of both sources."""
-    places = f"{reason['places']} place{'' if reason['places'] == 1 else 's'}"
+    places = count_of(reason["places"], "place")
     sides = ", ".join(f"{count} in {one_line(side)}" for side, count in reason["sides"].items())
     meaning = f": {reason['meaning']}" if reason["meaning"] else ""
     name = (one_line(reason["name"]), "" if reason["kind"] else "yellow")
