@@ -32,7 +32,7 @@ _LEGEND = (
 
 
 def write_alignments(record: Mapping[str, Any], out: Path) -> list[str]:
-    """Write hlo.json and, for every pair, its pages, pictures and Model Explorer's files; what was written."""
+    """Write hlo.json and, for every pair, its pages, pictures and Model Explorer's files; return their paths."""
     write_json(out / "hlo.json", record)
     paths = [str(out / "hlo.json")]
     for pair in record["pairs"]:
@@ -48,7 +48,7 @@ def write_alignments(record: Mapping[str, Any], out: Path) -> list[str]:
 
 
 def print_alignments(record: Mapping[str, Any], console: Console) -> None:
-    """The table of pairs and levels; then of every pair that is not equal its results and the reasons."""
+    """Print the table of pairs and levels; then, for every pair that is not equal, its results and the reasons."""
     pairs = record["pairs"]
     levels = list(dict.fromkeys(level for pair in pairs for level in pair["levels"]))
     rows = [(pair["name"], *(_cell(pair["levels"].get(level)) for level in levels)) for pair in pairs]
@@ -83,7 +83,7 @@ def _cell(level: Mapping[str, Any] | None) -> str:
 
 
 def _residue(pair: Mapping[str, Any], brief: bool) -> Iterator[Text]:
-    """Levels that could not be read, then of the shown level the results, the reasons, and the places without one."""
+    """The levels that could not be read; then the results, reasons, and places without a reason at the shown level."""
     for level, numbers in pair["levels"].items():
         if "reason" in numbers and not brief:
             yield Text(f"{pair['name']}, {level}: {numbers['reason']}")
@@ -115,7 +115,7 @@ def _reason(reason: Mapping[str, Any]) -> Iterator[Text]:
 
 
 def _unexplained_lines(level: Mapping[str, Any]) -> Iterator[Text]:
-    """The places without a reason in full, those outside of bodies: their group comes last."""
+    """The places without a reason, outside of bodies; their group is the last one."""
     places = [entry for entry in level["frontier"] if entry["explanation"] is None][:_MOST_SHOWN]
     yield from map(_place, places)
     more = sum(reason["places"] for reason in level["reasons"] if reason["kind"] is None) - len(places)
