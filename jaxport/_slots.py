@@ -1,4 +1,4 @@
-"""Optimizers from a rule for one array: what Keras calls slots are kept by name, next to the number of steps."""
+"""Optimizers from a rule for one array. The state has what Keras calls slots, by name, and the number of steps."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class State(NamedTuple):
 
 
 def by_rule(rule: Rule, **starts: Callable[[jax.Array], jax.Array]) -> optax.GradientTransformation:
-    """An optimizer that applies `rule` to every array; each slot starts as its function makes it of the array."""
+    """An optimizer that applies `rule` to every array; a function of the array makes each initial slot."""
 
     def init(params: Any) -> State:
         slots = {name: jax.tree.map(start, params) for name, start in starts.items()}

@@ -1,4 +1,4 @@
-"""Functions over their sizes: parity at each, times of those that agree in the same pairs of processes, the record."""
+"""Functions at several sizes: judges each size, and times those that pass in the same pairs of processes."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _judge(pool: Pool, series: Series, size: int, instance: Prepared | str, repo
 def judged_series(
     series: Series, runs: Sequence[SizedRun], samples: Sequence[Samples | None], threads: int | None
 ) -> SizeSeries:
-    """What may be said of a function over its sizes.
+    """The record of a function over its sizes.
 
     Args:
       series: the function.

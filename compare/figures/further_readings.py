@@ -1,4 +1,4 @@
-"""What is read of the records of further commands: targets, ledgers of recompilation, limits, clusters, operations."""
+"""Values that are read from records of further commands: targets, recompilation, limits, clusters, operations."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DISABLED = "xla_disable_hlo_passes=priority-fusion"
 
 
 def find_named(rows: Iterable[Any], name: str) -> dict[str, Any]:
-    """The one of several parts of a record that has a name.
+    """The part of a record that has this name.
 
     Raises:
       Unread: none has.
@@ -83,7 +83,7 @@ def ledger(name: str, side: str) -> tuple[Reading, ...]:
 
 
 def outcomes(name: str, *raising: str) -> tuple[Reading, ...]:
-    """Of one limit, whether each of these ways to run it raises: 1 where it does, 0 where it gives a result."""
+    """Of one limit, whether each way to run it raises: 1 if it does, 0 if it gives a result."""
 
     def read(way: str) -> Callable[[Any], float]:
         def raises(data: Any) -> float:
@@ -98,7 +98,7 @@ def outcomes(name: str, *raising: str) -> tuple[Reading, ...]:
 
 
 def limits_that(what: str, agrees: bool | None, theme: str) -> Reading:
-    """How many limits of a theme agree with their document, or do not.
+    """The number of limits of a theme that agree with their document, or do not.
 
     Args:
       what: the name of the figure.
@@ -175,7 +175,7 @@ def largest_measured(name: str, mode: str) -> Reading:
 
 
 def growth(name: str, mode: str) -> Reading:
-    """Bytes that the peak of a mode grows by with each further example.
+    """Bytes by which the peak of a mode grows for each example.
 
     Args:
       name: of the workload.

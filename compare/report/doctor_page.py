@@ -1,4 +1,4 @@
-"""A diagnosis as a page: blockers first, then what wants a decision, then the layers and what `jaxport init` makes."""
+"""A diagnosis as a page: blockers, then findings that need a decision, then layers and what `jaxport init` writes."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def write_page(diagnosis: Diagnosis, folder: Path) -> Path:
 
 
 def page_stem(target: str) -> str:
-    """The name of a model as its page has it: that of its folder, its file, or FILE.NAME of code."""
+    """The name of a model on its page: its folder, its file, or FILE.NAME for code."""
     where, colon, name = target.rpartition(":")
     path = Path(where if colon and where.endswith(".py") else target)
     stem = path.resolve().name if path.is_dir() else path.stem
