@@ -82,13 +82,6 @@ def locate_objects(
 ) -> LocateReport:
     """As `jaxport.locate` of objects of this process.
 
-    Args:
-      tf_fn: the original.
-      jax_fn: its port.
-      inputs: by name, in the order of the arguments.
-      passes: that are searched; empty for all.
-      options: further arguments of the caller.
-
     Raises:
       RequestError, SideError: it cannot be searched.
     """
@@ -99,12 +92,6 @@ def locate_objects(
 
 def locate_files(pool: Pool, workload: AnyWorkload, passes: Sequence[str], progress: Reporter) -> LocateReport:
     """As `jaxport.locate` of files.
-
-    Args:
-      pool: of workers.
-      workload: that files declare.
-      passes: that are searched; empty for all.
-      progress: shows each step.
 
     Raises:
       RequestError, SideError: it cannot be searched.

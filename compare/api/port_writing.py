@@ -92,12 +92,6 @@ class Writing:
 def write_port(model: NamedModel, folder: Path, writing: Writing, progress: Reporter) -> WrittenPort:
     """As `jaxport.write_port`.
 
-    Args:
-      model: that is ported.
-      folder: of the port.
-      writing: how.
-      progress: shows each step.
-
     Raises:
       RequestError: the model cannot be read, or the folder is not to be written to.
     """

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import ml_dtypes as ml_dtypes  # NumPy knows bfloat16 once it is imported
 import numpy as np
+from typing_extensions import override
 
 from compare.hlo import artifacts, bindings
 from compare.hlo.arrays.fingerprints import Fingerprint, fingerprint
@@ -70,14 +71,9 @@ class Programs(Host):
         self._held: dict[int, HeldResults] = {}
         self._operations = StepPrograms(bindings.load_bytecode)
 
+    @override
     def reply(self, name: str, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
-        """The reply to one request, whose parameter `released` has the handles that are no longer needed.
-
-        Args:
-          name: of a method.
-          parameters: plain data, as it came.
-          arrays: those that came with the request.
-        """
+        """The reply to one request, whose parameter `released` has the handles that are no longer needed."""
         for handle in parameters.get("released", ()):
             self._loaded.pop(handle, None)
             self._held.pop(handle, None)
