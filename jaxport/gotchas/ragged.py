@@ -22,8 +22,12 @@ def _pad(x: jax.Array) -> jax.Array:
     return jnp.zeros((len(LENGTHS), max(LENGTHS), *x.shape[1:]), x.dtype).at[_rows(), place].set(x)
 
 
+def _sum(x: jax.Array, lengths: np.ndarray = LENGTHS) -> jax.Array:
+    return jax.ops.segment_sum(x, _rows(lengths), len(lengths))
+
+
 def ragged_mean(x: jax.Array) -> jax.Array:
-    return jax.ops.segment_sum(x, _rows(LENGTHS), len(LENGTHS)) / LENGTHS[:, None].astype(x.dtype)
+    return _sum(x) / LENGTHS[:, None].astype(x.dtype)
 
 
 def naive_ragged_mean(x: jax.Array) -> jax.Array:

@@ -10,6 +10,10 @@ SHAPE = (4, 6)
 eager = jax.ensure_compile_time_eval  # weights are drawn before anything is compiled
 
 
+def _key(seed: jax.Array) -> jax.Array:
+    return jax.random.key(seed[0])
+
+
 def stateless_uniform(x: jax.Array) -> jax.Array:
     return x + random.uniform((42, 7), SHAPE, -1.0, 1.0)
 
@@ -45,7 +49,7 @@ def random_split(seed: jax.Array) -> jax.Array:
 
 
 def naive_random_split(seed: jax.Array) -> jax.Array:
-    keys = jax.random.split(jax.random.key(seed[0]), 3)
+    keys = jax.random.split(_key(seed), 3)
     return jax.random.key_data(keys).astype(jnp.int32)
 
 

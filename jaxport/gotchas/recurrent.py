@@ -34,6 +34,10 @@ def _reorder(weights: jax.Array, *order: int) -> jax.Array:
     return jnp.concatenate([gates[place] for place in order], axis=-1)
 
 
+def _add_to_forget_gate(bias: jax.Array) -> jax.Array:
+    return bias.at[UNITS : 2 * UNITS].add(1)
+
+
 def _mask(lengths: jax.Array) -> jax.Array:
     return jnp.arange(5) < lengths[:, None]
 
@@ -49,7 +53,7 @@ def naive_lstm_gate_order(x: jax.Array, kernel: jax.Array, recurrent: jax.Array,
 
 def lstm_tf1_gate_order(x: jax.Array, kernel: jax.Array, recurrent: jax.Array, bias: jax.Array) -> jax.Array:
     kernel, recurrent, bias = (_reorder(weight, 0, 2, 1, 3) for weight in (kernel, recurrent, bias))
-    return _rnn(_lstm_cell(kernel, recurrent, bias.at[UNITS : 2 * UNITS].add(1)))(x)
+    return _rnn(_lstm_cell(kernel, recurrent, _add_to_forget_gate(bias)))(x)
 
 
 def naive_lstm_tf1_gate_order(x: jax.Array, kernel: jax.Array, recurrent: jax.Array, bias: jax.Array) -> jax.Array:
