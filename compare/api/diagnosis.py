@@ -1,4 +1,4 @@
-"""`jaxport doctor`: what is in a model, and what will hurt when it is ported, as a caller reads it."""
+"""`jaxport.doctor`: the contents of a model, and what will be hard to port."""
 
 from __future__ import annotations
 
@@ -93,12 +93,12 @@ def diagnose(model: NamedModel) -> Diagnosis:
     title = model.shown or model.target
     command = "" if model.shown else command_of_init(model)
     diagnosis = diagnosing.diagnose(title, inspection, port=port, no_port=no_port, command=command)
-    # A worker read a copy of a model in memory, in a file of which the caller knows nothing.
+    # For a model in memory, a worker read a file that the caller does not know.
     return msgspec.structs.replace(diagnosis, kind="keras model") if model.shown else diagnosis
 
 
 def _predict(worker: ModelWorker, model: NamedModel, inspection: Inspection) -> tuple[PredictedPort | None, str]:
-    """What `jaxport init` would leave to be written of a model; None, and why, where it does not read it."""
+    """The places that `jaxport init` would leave; None, and the reason, if it does not read the model."""
     try:
         if inspection.kind.startswith("keras"):
             return writing_ports.predict_port(worker.architecture(KerasModel(model.target, custom=model.custom))), ""

@@ -99,7 +99,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> Conclusion | None:
-    """Read or measure, then tell; that it is incomplete where it was interrupted."""
+    """Read or measure, then explain; the verdict is incomplete after an interrupt."""
     source = _read(options) if _is_record(options) else _run(options)
     record = source.record
     names = list(record.workloads) if options.workload is None else [_find_name(record, options.workload, source.path)]
@@ -159,7 +159,7 @@ def _run(options: argparse.Namespace) -> _Measured:
 
 
 def _subject(options: argparse.Namespace, operands: Sequence[str | None], names: Sequence[str]) -> str:
-    """What was measured, as other commands take it.
+    """The workload, as other commands take it.
 
     Args:
       options: of the command line.
