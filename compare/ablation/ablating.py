@@ -142,14 +142,7 @@ def _why_same(omission: Omission) -> str:
 
 
 def _judge(bench: Bench, ablation: Ablation, options: Mapping[str, Options], reporter: Reporter) -> Ablation:
-    """With the gates' verdict on every row of other bits; where the port itself fails, none can be asked.
-
-    Args:
-      bench: judges.
-      ablation: with its rows.
-      options: by the name of a row.
-      reporter: told of every row.
-    """
+    """With the gates' verdict on every row of other bits; where the port itself fails, none can be asked."""
     unlike = [row for row in ablation.rows if row.results in (UNJUDGED, UNSTEADY)]
     if not unlike:
         return ablation
@@ -170,15 +163,7 @@ def _judge(bench: Bench, ablation: Ablation, options: Mapping[str, Options], rep
 
 
 def _time(bench: Bench, ablation: Ablation, options: Mapping[str, Options], sets: int, reporter: Reporter) -> Ablation:
-    """With times of every row that has code of its own. Nothing is timed where there is none.
-
-    Args:
-      bench: times.
-      ablation: with its rows.
-      options: by the name of a row.
-      sets: fresh processes.
-      reporter: told of every set.
-    """
+    """With times of every row that has code of its own. Nothing is timed where there is none."""
     contestants = {row.name: options[row.name] for row in ablation.rows if row.outcome == COMPARED}
     if not contestants:
         return ablation

@@ -159,13 +159,7 @@ def _run(options: argparse.Namespace) -> _Measured:
 
 
 def _subject(options: argparse.Namespace, operands: Sequence[str | None], names: Sequence[str]) -> str:
-    """The workload, as other commands take it.
-
-    Args:
-      options: of the command line.
-      operands: first, those that are given.
-      names: options that follow.
-    """
+    """The workload, as other commands take it."""
     words = [operand for operand in operands if operand]
     for name in names:
         content = getattr(options, name)

@@ -176,13 +176,7 @@ def _limits(peak: float, bandwidth: float, wide: Sequence[float], span: Sequence
 
 
 def _modes(workload: Workload, flops: float, intensity: float) -> list[_SpeedPoint]:
-    """A point a mode.
-
-    Args:
-      workload: with the median of every mode.
-      flops: of one call, as stated.
-      intensity: FLOP a byte, where every point stands.
-    """
+    """A point a mode."""
     times = workload.timing or Timing()
     seconds = {mode: median(times, mode) for mode in order_modes(times.modes)}
     return [

@@ -116,11 +116,6 @@ def _of_all(
 ) -> list[Found]:
     """Send a request to all processes at once, because each waits for the others; return the replies.
 
-    Args:
-      sides: one process each.
-      requests: one to each.
-      joining: of a request to join; None leaves the time limit to each side.
-
     Raises:
       SideError: one failed, or did not answer. Others would wait for it without end, and are ended.
     """
