@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from compare.bench import pairs, stats, timing
 from compare.bench.crossing_points import Point, crossings
 from compare.crossings import sized_times
@@ -98,10 +100,8 @@ def _add_times(run: SizedRun, samples: Samples, level: float, threads: int | Non
     summary = timed_samples.summarise(samples, (), threads).timing
     rounds_by_arm = pairs.samples_of(samples.pairs)
     ratios = {str(pair): _ratio(pair, summary, rounds_by_arm, level) for pair in RATIOS}
-    return SizedRun(
-        size=run.size,
-        parity=run.parity,
-        reason=run.reason,
+    return replace(
+        run,
         seconds={mode: mode_times.median_s for mode, mode_times in summary.modes.items()},
         ratios=ratios,
         null=summary.null,
