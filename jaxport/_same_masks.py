@@ -116,11 +116,7 @@ DRAWING_BY_PLACE = tuple(_BY_PLACE.values())
 
 
 def drop_by_place(module: nnx.Module) -> None:
-    """Make Dropout, noise and streams of a module draw by place, but no subclass that the user wrote.
-
-    Args:
-      module: is changed.
-    """
+    """Make Dropout, noise and streams of a module draw by place, but no subclass that the user wrote."""
     for _, submodule in nnx.iter_modules(module):
         if type(submodule) in _BY_PLACE:
             submodule.__class__ = _BY_PLACE[type(submodule)]

@@ -66,12 +66,7 @@ def _headline(result: locating.Located) -> str:
 
 
 def facts(departure: Departure, result: locating.Located) -> Iterator[tuple[str, Cell]]:
-    """What is known of an operation to blame, a title and a text each.
-
-    Args:
-      departure: the operation.
-      result: of its pass.
-    """
+    """What is known of an operation to blame, a title and a text each."""
     title = f"{departure.kind} {departure.op}" + (f", {departure.times} times" if departure.times > 1 else "")
     inside = f", in the {', in the '.join(reversed(departure.inside))}" if departure.inside else ""
     yield "operation", Cell(title + inside, "fail")

@@ -58,11 +58,7 @@ class Advice:
 
 
 def advice(blocks: Sequence[Blocks]) -> Advice:
-    """The advice on the size of blocks.
-
-    Args:
-      blocks: of rising size.
-    """
+    """The advice on the size of blocks, which come from small to large."""
     enough: list[Blocks] = []
     for block in reversed(blocks):
         if not block.is_known or block.is_too_small:

@@ -82,11 +82,7 @@ class _Watch:
     progress: Reporter
 
     def watch(self, files: WatchedFiles) -> Conclusion:
-        """Judge, wait for a save, and judge again; return the last verdict after a signal.
-
-        Args:
-          files: that are watched.
-        """
+        """Judge, wait for a save, and judge again; return the last verdict after a signal."""
         conclusion = Conclusion(NOT_JUDGED, "No judgement was completed")
         try:
             while True:

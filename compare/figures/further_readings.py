@@ -116,11 +116,7 @@ def limits_that(what: str, agrees: bool | None, theme: str) -> Reading:
 
 
 def cluster_readings(name: str) -> tuple[Reading, ...]:
-    """The clusters of the function that `jaxport compilation clusters` read, and the number of nodes in them.
-
-    Args:
-      name: of the workload.
-    """
+    """The clusters of the function that `jaxport compilation clusters` read, and the number of nodes in them."""
 
     def graph(data: Any) -> dict[str, Any]:
         return value_at(find_named(value_at(data, "clusterings"), name), "graph")
@@ -144,12 +140,7 @@ def counted_operations() -> tuple[Reading, ...]:
 
 
 def largest_batches(name: str, device: str) -> tuple[Reading, ...]:
-    """The largest batch of both programs that fits into a device, by `jaxport hlo --largest-batch`.
-
-    Args:
-      name: of the workload.
-      device: the target.
-    """
+    """The largest batch of both programs that fits into a device, by `jaxport hlo --largest-batch`."""
 
     def of(side: str) -> Callable[[Any], float]:
         cell = f"{side}@jax"
@@ -161,12 +152,7 @@ def largest_batches(name: str, device: str) -> tuple[Reading, ...]:
 
 
 def largest_measured(name: str, mode: str) -> Reading:
-    """The largest batch of a mode below the memory limit, of those that `jaxport bench --batches` measured.
-
-    Args:
-      name: of the workload.
-      mode: in which it runs.
-    """
+    """The largest batch of a mode below the memory limit, of those that `jaxport bench --batches` measured."""
     return reading(
         f"largest batch in {mode}",
         "",
@@ -175,12 +161,7 @@ def largest_measured(name: str, mode: str) -> Reading:
 
 
 def growth(name: str, mode: str) -> Reading:
-    """Bytes by which the peak of a mode grows for each example.
-
-    Args:
-      name: of the workload.
-      mode: in which it runs.
-    """
+    """Bytes by which the peak of a mode grows for each example."""
     return reading(
         f"bytes an example in {mode}",
         BYTES,
@@ -286,12 +267,7 @@ def sentences() -> Reading:
 
 
 def cast(name: str, mode: str) -> Reading:
-    """Of `jaxport lookup datatypes`: how many types a mode takes with the right result, which TensorFlow eager may be.
-
-    Args:
-      name: of the function.
-      mode: in which it runs.
-    """
+    """Of `jaxport lookup datatypes`: how many types a mode, or TensorFlow eager, takes with the right result."""
 
     def read(data: Any) -> float:
         rows = value_at(find_named(value_at(data, "functions"), name), "rows")

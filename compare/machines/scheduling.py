@@ -108,12 +108,7 @@ class Schedule:
         return self._scheduled
 
     def run(self, cluster: Cluster, names: Sequence[str]) -> None:
-        """Work until every task has come out.
-
-        Args:
-          cluster: that works on them.
-          names: of the tasks, for messages.
-        """
+        """Work until every task has come out."""
         while self._waiting or self._running:
             for task, node in self._place(cluster.now()):
                 self._report(f"{names[task]} on {node.name}")

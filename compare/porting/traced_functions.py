@@ -55,11 +55,7 @@ def function_lines(value: Inner) -> list[str]:
 
 
 def takes_numbers_of_classes(loss: Described) -> bool:
-    """Whether the targets of a loss of the user's own are numbers of classes: they have no axis of scores.
-
-    Args:
-      loss: of any class.
-    """
+    """Whether the targets of a loss of the user's own are numbers of classes: they have no axis of scores."""
     graph = loss.traced
     return graph is not None and len(graph.tensors[0].shape) < len(graph.tensors[1].shape)
 

@@ -49,12 +49,7 @@ def page(profile: ReadProfile, name: str, most: int) -> Page:
 
 
 def of_one_line(profile: ReadProfile, line: str) -> Section:
-    """The kernels of FILE:LINE, or that there is none.
-
-    Args:
-      profile: what was read.
-      line: as it was asked for.
-    """
+    """The kernels of FILE:LINE, or that there is none."""
     kernels = of_line(profile, line)
     if not kernels:
         return Section(no_such_line(profile, line))

@@ -73,11 +73,7 @@ def _on_one_line(renderable: RenderableType) -> RenderableType:
 
 
 def text_of(show: Callable[[Console], None]) -> str:
-    """The text that is printed to a console, as in a file.
-
-    Args:
-      show: prints it.
-    """
+    """The text that is printed to a console, as in a file."""
     lines = io.StringIO()
     # In a notebook, Rich would show each line in the cell, and a kernel's FORCE_COLOR would have it write colours.
     show(PlainConsole(file=lines, width=_TEXT_WIDTH, force_jupyter=False, force_terminal=False))

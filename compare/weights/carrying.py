@@ -86,10 +86,6 @@ class Carriage:
 def plan_carriage(request: Request, workers: WeightWorkers) -> Carriage:
     """Read both and plan.
 
-    Args:
-      request: what is carried.
-      workers: that read.
-
     Raises:
       RequestError: one cannot be read, or `names` or `allowed` name what is not there.
     """
