@@ -37,9 +37,9 @@ _TYPES = {
 
 
 def map_arrays(path: Path) -> dict[str, np.ndarray]:
-    """All arrays of a safetensors file that jaxport itself wrote, paged in when they are read.
+    """All arrays of a safetensors file that jaxport itself wrote, as memory maps.
 
-    They stay when the file is removed. What is written to them stays in this process.
+    They remain valid when the file is removed. Writes to them do not reach the file.
 
     Raises:
       SafetensorError, OSError: the file is broken or absent.

@@ -35,12 +35,7 @@ def ask_again(handler: Handler) -> None:
 
 
 def interrupt(number: int, frame: FrameType | None) -> None:
-    """Raise KeyboardInterrupt, as soon as that may be: the handler of a signal.
-
-    Args:
-      number: of the signal.
-      frame: that it is handled in.
-    """
+    """Raise KeyboardInterrupt, as soon as that may be: the handler of a signal."""
     if is_loading(frame):
         ask_again(interrupt)
     else:

@@ -1,4 +1,4 @@
-"""What a user sees while a run goes on: a bar in a terminal, plain lines elsewhere, nothing for scripts."""
+"""What a user sees during a run: a bar in a terminal, plain lines elsewhere, nothing for scripts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rich.text import Text
 
 
 class Reporter(ABC):
-    """Told of stages (a workload's parity, a pair of processes) and of the steps inside them."""
+    """Receives stages (the parity of a workload, a pair of processes) and the steps inside them."""
 
     @abstractmethod
     def stage(self, text: str, steps: int) -> None:
@@ -26,11 +26,11 @@ class Reporter(ABC):
 
     @abstractmethod
     def detail(self, text: str) -> None:
-        """How far the step at hand is."""
+        """The progress of the current step."""
 
     @abstractmethod
     def result(self, text: str) -> None:
-        """Something is known that a reader waits for."""
+        """A result that a reader waits for."""
 
     def __enter__(self) -> Reporter:
         return self
@@ -42,7 +42,7 @@ class Reporter(ABC):
 
 
 class Silent(Reporter):
-    """Says nothing: for --json and for callers of the library."""
+    """Prints nothing: for --json and for callers of the library."""
 
     def stage(self, text: str, steps: int) -> None:
         """Nothing."""
@@ -62,7 +62,7 @@ QUIET_S = 10
 
 
 class Lines(Reporter):
-    """One line a stage, with the seconds since the start, and of long stages the steps: for logs."""
+    """Prints a line for each stage, with the seconds since the start, and the steps of long stages: for logs."""
 
     def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
         self._console, self._clock = console, clock
@@ -75,12 +75,12 @@ class Lines(Reporter):
         self.result(text)
 
     def step(self, text: str) -> None:
-        """Print it where nothing was printed for `QUIET_S`: all steps would flood a log."""
+        """Print it if nothing was printed for `QUIET_S`: all steps would flood a log."""
         self._number += 1
         self.detail(f"{text}, step {self._number} of {max(self._steps, self._number)}")
 
     def detail(self, text: str) -> None:
-        """Print it where nothing was printed for `QUIET_S`."""
+        """Print it if nothing was printed for `QUIET_S`."""
         if self._clock() - self._last >= QUIET_S:
             self.result(f"{self._stage}: {text}")
 
@@ -91,7 +91,7 @@ class Lines(Reporter):
 
 
 class Bars(Reporter):
-    """One bar for the stage at hand; finished stages stay above it.
+    """Shows a bar for the current stage; finished stages stay above it.
 
     Args:
       console: where it is drawn.
@@ -175,7 +175,7 @@ def _in_words(seconds: float) -> str:
 
 
 def reporter(console: Console, quiet: bool) -> Reporter:
-    """The reporter that fits where the output goes."""
+    """The reporter for this output."""
     if quiet:
         return Silent()
     return Bars(console) if console.is_terminal else Lines(console)

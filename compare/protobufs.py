@@ -1,4 +1,4 @@
-"""Protocol buffers as far as jaxport reads them: declared here by the numbers of their fields, read by protobuf itself.
+"""Protocol buffers that jaxport reads: declared by the numbers of their fields, and read by protobuf.
 
 protobuf never reuses a number; a field that is not declared is kept when a message is written again.
 """

@@ -32,11 +32,7 @@ def version_lines() -> str:
 
 
 def find_version(name: str) -> str | None:
-    """The version of a package in this interpreter; None where it is not installed.
-
-    Args:
-      name: of it.
-    """
+    """The version of a package in this interpreter; None where it is not installed."""
     for distribution in (name, *OTHER_BUILDS.get(name, ())):
         try:
             return version(distribution)

@@ -109,7 +109,7 @@ def pairs(row: Row) -> list[Pair]:
     layer = evaluate(row.keras, TENSORFLOW)
     evaluate(row.call, {**TENSORFLOW, "layer": layer, **tensors(cases["random"])})
     cases = {case: {**arrays, **_weights(layer, case)} for case, arrays in cases.items()}
-    counterparts = {"JAX": _layer_code(row)} if row.jax else {}
+    counterparts = {"JAX": lambda arrays: evaluate(row.jax, {**JAX, **_split(arrays)})} if row.jax else {}
     counterparts |= {"Flax": _module_program(row)} if row.flax else {}
     return [Pair(what, _keras_program(row, layer), program, cases) for what, program in counterparts.items()]
 
@@ -142,10 +142,6 @@ def _split(arrays: Mapping[str, Any]) -> dict[str, Any]:
     """The inputs by name, and the weights as the list `w`."""
     held = [name for name in arrays if name.startswith(WEIGHT) and name[1:].isdecimal()]
     return {n: a for n, a in arrays.items() if n not in held} | {WEIGHT: [arrays[name] for name in held]}
-
-
-def _layer_code(row: Layer) -> Program:
-    return lambda arrays: evaluate(row.jax, {**JAX, **_split(arrays)})
 
 
 def _keras_program(row: Layer, layer: keras.Layer) -> Program:

@@ -14,12 +14,7 @@ from workloads._target import resolve
 
 
 def attempt(target: str, arrays: Arrays) -> Attempted:
-    """Call a function under jax.jit, and return its results.
-
-    Args:
-      target: names the function.
-      arrays: its arguments in order.
-    """
+    """Call a function under jax.jit, and return its results."""
     function = resolve(target)
     results = around(function)(partial(jax.jit, function), *arrays.values())
     return Attempted({str(number): np.asarray(leaf) for number, leaf in enumerate(jax.tree.leaves(results))})

@@ -1,4 +1,4 @@
-"""The device that this side computes on: whether it is there, and what is pinned on it."""
+"""The device that this side computes on: whether it exists, and its settings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PLUGINS = ("jax_cuda12_plugin", "jax_cuda13_plugin")
 
 
 def require(device: Device) -> None:
-    """Let a device that JAX computes on pass.
+    """Check that JAX has a device.
 
     Raises:
       DeviceAbsent: JAX finds no such device.
@@ -27,7 +27,7 @@ def require(device: Device) -> None:
             f"expected a GPU for --device {device}, found JAX {jax.__version__} without CUDA: "
             f'install "jax[cuda12]=={jax.__version__}"'
         )
-    # A plugin that finds no driver is left out by JAX, or refused, by how it fails.
+    # If a plugin finds no driver, JAX skips or refuses it, depending on the error.
     try:
         first = jax.devices()[0]
     except RuntimeError as error:
@@ -37,7 +37,7 @@ def require(device: Device) -> None:
 
 
 def set_dispatch(environment: Mapping[str, str]) -> None:
-    """Hand no call on a CPU to another thread, where this process was told so: before JAX makes its first array.
+    """Make calls on a CPU synchronous if the environment says so. Call it before JAX makes its first array.
 
     JAX reads no environment variable for it (0.10.2).
     """
@@ -58,7 +58,7 @@ def describe_device(device: Any) -> str:
 
 
 def pinned_settings(device: Device) -> dict[str, Any]:
-    """What is pinned, as JAX has it; nothing where nothing was asked for."""
+    """The settings that were asked for, as JAX reports them."""
     precisions = {"highest": HIGHEST, "default": TF32}
     precision = jax.config.values["jax_default_matmul_precision"]
     settings = {"matmul_precision": precisions.get(precision, str(precision))} if device.precision else {}

@@ -29,7 +29,7 @@ def parts_of(model: Model) -> Parts:
 
 
 def spmd(model: Model, mesh: Mesh, specs: Sequence[PartitionSpec]) -> Step:
-    """One program for all devices: XLA finds what has to be exchanged.
+    """One program for all devices, in which XLA inserts the exchanges.
 
     Args:
       model: the twin for the whole batch.
@@ -43,7 +43,7 @@ def spmd(model: Model, mesh: Mesh, specs: Sequence[PartitionSpec]) -> Step:
 
 
 def by_hand(parts: Parts, mesh: Mesh, specs: Sequence[PartitionSpec]) -> Step:
-    """Each device computes on its part of the batch, and what is averaged is said.
+    """Each device computes on its part of the batch, and the code states what is averaged.
 
     Args:
       parts: of the step.

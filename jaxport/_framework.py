@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import jaxlib.version
 import numpy as np
 import optax
+from typing_extensions import override
 
 from jaxport import _binding, _device, _private
 from jaxport._attempting import attempt
@@ -118,18 +119,10 @@ class Jax(Framework):
             modes[default_pass(modes)].append(APART)
         return {"modes": modes, "compiler_options": options}
 
+    @override
     def outputs(
         self, mode: str, pass_: str, case: str, dtype: str, sent: Arrays | None = None
     ) -> dict[str, np.ndarray]:
-        """What one pass returns in one mode; a step also returns the weights that it leaves.
-
-        Args:
-          mode: one of the pass.
-          pass_: "forward", "gradients" or "step".
-          case: whose inputs and weights are used.
-          dtype: "float32" or "float64".
-          sent: inputs and weights in place of those of the case, by name.
-        """
         session = self._loaded.session(dtype)
         with session.precision():
             arguments = session.arguments(pass_, case, sent)
@@ -139,29 +132,17 @@ class Jax(Framework):
             hidden = "state/" if pass_ in (STEP, UNROLLED) else ()
             return {leaf: session.fetch(leaf, value) for leaf, value in leaves.items() if not leaf.startswith(hidden)}
 
+    @override
     def trajectory(
         self, mode: str, dtype: str, checkpoints: Sequence[int], guide: Arrays | None = None
     ) -> dict[str, np.ndarray]:
-        """loss: [steps]; "weights@STEP/PATH" after each checkpoint.
-
-        Args:
-          mode: one of the step.
-          dtype: "float32" or "float64".
-          checkpoints: after how many steps the weights are kept.
-          guide: "weights@STEP/PATH" of another run, which this one goes on from; None lets it go on from its own.
-        """
         session = self._loaded.session(dtype)
         with session.precision():
             return self._use(session, STEP, mode, lambda function: training_call(session, function, checkpoints, guide))
 
+    @override
     def program(self, pass_: str, dtype: str, platform: Platform = "cpu") -> Program:
-        """The StableHLO that jax.jit hands to XLA; arguments that the function ignores are dropped by JAX.
-
-        Args:
-          pass_: "forward", "gradients" or "step".
-          dtype: the float type that it is lowered in.
-          platform: of the device that it is lowered for, which need not be here.
-        """
+        """The StableHLO that jax.jit passes to XLA, without arguments that the function ignores."""
         session = self._loaded.session(dtype)
         with session.precision():
             artifact, function, arguments = self._export(session, pass_, platform)
@@ -175,18 +156,10 @@ class Jax(Framework):
             states=states,
         )
 
+    @override
     def layers(
         self, pass_: str, case: str, dtype: str, given: Sequence[Given], sent: Arrays
     ) -> tuple[LayerCalls, Arrays]:
-        """What each module was given and gave, and what it gives for arrays that it is given besides.
-
-        Args:
-          pass_: "forward", or "gradients": then the gradients with respect to all of these are taken too.
-          case: whose inputs and weights are used.
-          dtype: "float32" or "float64".
-          given: what calls are given besides.
-          sent: the arrays of these.
-        """
         session = self._loaded.session(dtype)
         function = session.scalar if pass_ == GRADIENTS else session.model.forward
         with session.precision():
@@ -242,14 +215,8 @@ class Jax(Framework):
         program, executable = self._loaded.compiled(handle)
         return program.name_results(executable(self._device_arguments(program, case)))
 
+    @override
     def unroll(self, handle: int, checkpoints: Sequence[int], guide: Arrays | None = None) -> dict[str, np.ndarray]:
-        """A training run of a compiled step program.
-
-        Args:
-          handle: of the program.
-          checkpoints: after which steps weights are kept.
-          guide: see `trajectory`.
-        """
         program, executable = self._loaded.compiled(handle)
 
         def run(arguments: list[np.ndarray]) -> list[np.ndarray]:
@@ -283,12 +250,8 @@ class Jax(Framework):
             JIT: Entry(partial(finish, one_more, argument), partial(finish, executable, argument)),
         }
 
+    @override
     def offer(self, mode: str, options: Options) -> None:
-        """Make a mode more, compiled with these options.
-
-        Raises:
-          Unsupported: XLA does not take one of them.
-        """
         if refusal := find_refusal(options):
             raise Unsupported(refusal)
         self._options[mode] = options
@@ -328,17 +291,8 @@ class Jax(Framework):
         """A function whose calls are watched."""
         return Watched(staging)
 
+    @override
     def attempt(self, target: str, mode: str, arrays: Arrays) -> Attempted:
-        """What a function gives when it is tried under jax.jit.
-
-        Args:
-          target: where the function is found.
-          mode: "jit".
-          arrays: its arguments in order.
-
-        Raises:
-          Unsupported: another mode.
-        """
         if mode != JIT:
             raise Unsupported(f"a function is tried under jax.jit alone, and not in mode {mode!r}")
         return attempt(target, arrays)

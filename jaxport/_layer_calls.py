@@ -1,4 +1,4 @@
-"""What each Flax module was given and gave in one call of a twin, as it is and on arrays of the original's."""
+"""Inputs and outputs of each Flax module in one call of a twin, with its own arrays and with those of the original."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def layer_calls(
     by_start = {call.started: [arrays[name] for name in call.inputs] for call in extra_inputs}
     recording, result = _record(function, arguments, by_start)
     if all(seen_call.reason for seen_call in recording.ended) and has_modules():
-        # What is compiled within the function runs no Python, or on symbols alone.
+        # Functions that are compiled inside run Python on symbols alone, or not at all.
         with jax.disable_jit():
             recording, result = _record(function, arguments, by_start)
             return _calls_of(recording, result, _gradients(function, arguments, recording) if with_gradients else {})
@@ -95,7 +95,7 @@ def _call(
     gradients: Mapping[tuple[str, int, int], np.ndarray],
     arrays: dict[str, np.ndarray],
 ) -> LayerCall:
-    """One call, its arrays added to the others."""
+    """One call; its arrays are added to the others."""
     if seen_call.reason:
         return LayerCall(path, number, seen_call.class_name, started=seen_call.started, reason=seen_call.reason)
 

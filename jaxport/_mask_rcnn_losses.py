@@ -1,4 +1,4 @@
-"""What Mask R-CNN is taught: which anchors and regions are objects, and the five losses."""
+"""The targets of Mask R-CNN, which anchors and regions are objects, and its five losses."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Objects(NamedTuple):
 
 
 class Regions(NamedTuple):
-    """Regions of a batch, [batch, regions] each, and what they should be found to be.
+    """Regions of a batch, [batch, regions] each, and their targets.
 
     `labels` are classes, 0 for background; `deltas` [batch, regions, 4] lead to the object of a positive region;
     `objects` is its index.
@@ -53,7 +53,7 @@ def objects_of(boxes: jax.Array, classes: jax.Array, masks: jax.Array, image: in
 def anchor_losses(logits: jax.Array, deltas: jax.Array, anchors: jax.Array, objects: Objects) -> jax.Array:
     """Objectness and box loss of all anchors, logits [batch, anchors], deltas [batch, anchors, 4] -> scalar.
 
-    Objects and background weigh the same, however many anchors each has: that takes the place of drawing some.
+    Objects and background have equal weights, whatever their numbers of anchors. The paper draws some instead.
 
     Args:
       logits: [batch, anchors].
@@ -114,7 +114,7 @@ def region_losses(logits: jax.Array, deltas: jax.Array, regions: Regions) -> jax
 
 @partial(jax.jit, static_argnames="count")
 def positive_regions(regions: Regions, count: int) -> Regions:
-    """So many regions, the positive ones first, for the mask head."""
+    """The first `count` regions, positive ones first, for the mask head."""
 
     def of_image(regions: Regions) -> Regions:
         indices = _detection.best((regions.labels > 0).astype(jnp.int32), count)
@@ -150,7 +150,7 @@ def mask_loss(logits: jax.Array, regions: Regions, masks: jax.Array, image: int)
 
 
 def _of_class(values: jax.Array, labels: jax.Array) -> jax.Array:
-    """What each region says of its class: [batch, regions, classes, ...] -> [batch, regions, ...]; 0 without one."""
+    """The values of each region's class: [batch, regions, classes, ...] -> [batch, regions, ...]; 0 without one."""
     is_class = jax.nn.one_hot(labels - 1, values.shape[2], dtype=values.dtype)
     return jnp.einsum("brk...,brk->br...", values, is_class)
 

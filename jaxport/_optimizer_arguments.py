@@ -47,11 +47,7 @@ def with_weight_decay(
 
 
 def clip_by_norm(clipnorm: float) -> optax.GradientTransformation:
-    """Keras's `clipnorm`: each array's gradient is at most so long; optax.clip_by_global_norm is `global_clipnorm`.
-
-    Args:
-      clipnorm: the largest length.
-    """
+    """Keras's `clipnorm`: each array's gradient is at most so long; optax.clip_by_global_norm is `global_clipnorm`."""
 
     def clip(gradient: jax.Array) -> jax.Array:
         return gradient * clipnorm / jnp.maximum(length(gradient), clipnorm)

@@ -96,9 +96,6 @@ def _nest(flat: Mapping[tuple[Any, ...], np.ndarray | None], weights: Mapping[st
 def read(folder: Path) -> dict[str, np.ndarray]:
     """The arrays of a checkpoint, by path as `write` takes them; those of Linen with their collection before the path.
 
-    Args:
-      folder: that was written.
-
     Raises:
       Unsupported: it is no such checkpoint.
     """

@@ -42,17 +42,13 @@ def kernels(data: Any) -> list[KernelRun]:
     first = runs[0][0].start_ns if runs else 0.0
     return [
         KernelRun(
-            _name(event, stats),
+            str(event.name if OF_GRAPH in stats else stats.get(HLO, event.name)),
             index if on_gpu else thread,
             (event.start_ns - first) * 1e-9,
             event.duration_ns * 1e-9,
         )
         for index, (event, stats, thread) in enumerate(runs)
     ]
-
-
-def _name(event: Any, stats: Mapping[str, Any]) -> str:
-    return str(event.name if OF_GRAPH in stats else stats.get(HLO, event.name))
 
 
 def _is_hlo(traced: tuple[Any, Mapping[str, Any], int]) -> bool:

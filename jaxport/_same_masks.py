@@ -15,10 +15,10 @@ from workloads._same_masks import MULTIPLIERS, NORMAL_BITS, NORMAL_SPREAD, SHIFT
 
 
 class DroppingByPlace(nnx.Dropout):
-    """A Dropout that drops what a hash of its place says, and draws nothing."""
+    """A Dropout whose mask is a hash of the places of elements, not a random draw."""
 
     def __call__(self, inputs: jax.Array, *, deterministic: bool | None = None, rngs: Any = None) -> jax.Array:
-        """What is left of an array, scaled up.
+        """Return the elements that are not dropped, scaled up.
 
         Args:
           inputs: of floats.
@@ -46,7 +46,7 @@ def _normal(self: Any, shape: Sequence[int], dtype: Any) -> jax.Array:
 
 
 class NoiseByPlace(GaussianNoise):
-    """A GaussianNoise that adds what a hash of each place says."""
+    """A GaussianNoise that computes its noise from a hash of the places of elements."""
 
     _normal = _normal
 
@@ -65,7 +65,7 @@ class AlphaDroppingByPlace(AlphaDropout):
 
 
 class StreamByPlace(nnx.RngStream):
-    """A stream of random numbers whose floats are what a hash of each place says."""
+    """A stream of random numbers whose floats are hashes of places."""
 
     def uniform(
         self,
@@ -116,11 +116,7 @@ DRAWING_BY_PLACE = tuple(_BY_PLACE.values())
 
 
 def drop_by_place(module: nnx.Module) -> None:
-    """Let Dropout, noise and streams of a module draw by place; a class of the user's own made of one stays as it is.
-
-    Args:
-      module: is changed.
-    """
+    """Make Dropout, noise and streams of a module draw by place, but no subclass that the user wrote."""
     for _, submodule in nnx.iter_modules(module):
         if type(submodule) in _BY_PLACE:
             submodule.__class__ = _BY_PLACE[type(submodule)]

@@ -145,12 +145,7 @@ class Session:
         return dict(self.model.to_weights(parameters)) if self.twin.weights else {}
 
     def fetch(self, leaf: str, value: Any) -> np.ndarray:
-        """A result on the host; a weight in the dtype that it was given in, of which JAX without x64 kept 32 bits.
-
-        Args:
-          leaf: its name.
-          value: of it.
-        """
+        """A result on the host; a weight in the dtype that it was given in, of which JAX without x64 kept 32 bits."""
         array = np.array(value)
         weight = self.twin.weights.get(leaf.removeprefix(WEIGHTS)) if leaf.startswith(WEIGHTS) else None
         if weight is None or not is_integer(weight.dtype) or array.dtype != jax.dtypes.canonicalize_dtype(weight.dtype):

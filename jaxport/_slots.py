@@ -1,8 +1,8 @@
-"""Optimizers from a rule for one array: what Keras calls slots are kept by name, next to the number of steps."""
+"""Optimizers from a rule for one array. The state has what Keras calls slots, by name, and the number of steps."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -22,7 +22,7 @@ class State(NamedTuple):
 
 
 def by_rule(rule: Rule, **starts: Callable[[jax.Array], jax.Array]) -> optax.GradientTransformation:
-    """An optimizer that applies `rule` to every array; each slot starts as its function makes it of the array."""
+    """An optimizer that applies `rule` to every array; a function of the array makes each initial slot."""
 
     def init(params: Any) -> State:
         slots = {name: jax.tree.map(start, params) for name, start in starts.items()}
@@ -30,7 +30,7 @@ def by_rule(rule: Rule, **starts: Callable[[jax.Array], jax.Array]) -> optax.Gra
 
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, State]:
         gradients, tree = jax.tree.flatten(updates)
-        weights, *slots = (tree.flatten_up_to(pytree) for pytree in (params, *_values(state.slots, starts)))
+        weights, *slots = (tree.flatten_up_to(pytree) for pytree in (params, *(state.slots[name] for name in starts)))
         results = [
             rule(gradient, dict(zip(starts, own, strict=True)), weight, state.step)
             for gradient, weight, *own in zip(gradients, weights, *slots, strict=True)
@@ -39,7 +39,3 @@ def by_rule(rule: Rule, **starts: Callable[[jax.Array], jax.Array]) -> optax.Gra
         return tree.unflatten([step for step, _ in results]), State(state.step + 1, after)
 
     return optax.GradientTransformation(init, update)
-
-
-def _values(slots: Mapping[str, Any], names: Mapping[str, Any]) -> list[Any]:
-    return [slots[name] for name in names]

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import jaxlib.version
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from typing_extensions import override
 
 from jaxport import _checkpoints, _distributed_steps, _mesh_layouts
 from jaxport._distributed_steps import Step
@@ -25,6 +26,7 @@ from workloads._distributing import (
     REFERENCES,
     SINGLE,
     Cluster,
+    Distributing,
     Division,
     Kept,
     Program,
@@ -50,8 +52,8 @@ class Placed:
     inputs: Callable[[Arrays], list[Any]]
 
 
-class Strategies:
-    """The twin in JAX, on several devices. Implements workloads._distributing.Distributing."""
+class Strategies(Distributing):
+    """The twin in JAX, on several devices."""
 
     side = "jax"
 
@@ -80,12 +82,8 @@ class Strategies:
         by_parts = [SHARD_MAP] if model.parts else []
         return [SPMD, *_mesh_layouts.LAYOUTS, *by_parts, *([OWN] if model.sharded else [])]
 
+    @override
     def join(self, cluster: Cluster) -> int:
-        """Compute with other processes from now on.
-
-        Raises:
-          Unsupported: they did not come within the limit.
-        """
         jax.config.update("jax_cpu_collectives_implementation", "gloo")
         jax.distributed.initialize(
             coordinator_address=cluster.addresses[0],
@@ -96,19 +94,10 @@ class Strategies:
         )
         return len(jax.devices())
 
+    @override
     def steps(
         self, strategy: str, dtype: str, count: int, first: int = 0, checkpoint: str = "", equal_parts: bool = False
     ) -> Stepped:
-        """Train on batches of the twin.
-
-        Args:
-          strategy: one of the twin's, or a reference.
-          dtype: "float32" or "float64".
-          count: of steps.
-          first: how many were taken before: with some, what they left is read from the checkpoint.
-          checkpoint: a folder, where what the last step leaves is written; "" writes nothing.
-          equal_parts: take each batch's first part over and over.
-        """
         session = self._session(dtype, strategy not in (SHARD_MAP, IN_TURN, *MISTAKES))
         with session.precision():
             placement = self._place(session, strategy)

@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from flax import nnx
+from typing_extensions import override
 
 from jaxport.elementwise import maximum
 from jaxport.recurrent import gru_step
@@ -90,14 +91,9 @@ class GRUCell(nnx.RNNCellBase):
         candidate = self.activation_fn(outer[..., 2 * units :] + (reset * carry) @ recurrent[:, 2 * units :])
         return update * carry + (1 - update) * candidate
 
+    @override
     def initialize_carry(self, input_shape: tuple[int, ...], rngs: Any = None, carry_init: Any = None) -> jax.Array:
-        """Zeros [..., units].
-
-        Args:
-          input_shape: of one step.
-          rngs: not used.
-          carry_init: not used.
-        """
+        """Zeros [..., units]."""
         return jnp.zeros((*input_shape[:-1], self.hidden_features), self.dtype or self.param_dtype)
 
     @property
@@ -346,14 +342,9 @@ class ConvLSTMCell(nnx.RNNCellBase):
         hidden = self.gate_fn(o) * self.activation_fn(cell)
         return (hidden, cell), hidden
 
+    @override
     def initialize_carry(self, input_shape: tuple[int, ...], rngs: Any = None, carry_init: Any = None) -> Any:
-        """Zeros for hidden and cell.
-
-        Args:
-          input_shape: of one step.
-          rngs: not used.
-          carry_init: not used.
-        """
+        """Zeros for hidden and cell."""
         input_spec = jax.ShapeDtypeStruct(input_shape, self.param_dtype)
         kernel = jax.ShapeDtypeStruct(self.kernel.get_value().shape, self.param_dtype)
         shape = jax.eval_shape(lambda x, k: _convolve(x, k, self.strides, self.padding), input_spec, kernel).shape
@@ -391,14 +382,9 @@ class StackedCells(nnx.RNNCellBase):
             states.append(after)
         return tuple(states), inputs
 
+    @override
     def initialize_carry(self, input_shape: tuple[int, ...], rngs: Any = None, carry_init: Any = None) -> Any:
-        """Zeros for each cell.
-
-        Args:
-          input_shape: of one step.
-          rngs: not used.
-          carry_init: not used.
-        """
+        """Zeros for each cell."""
         states = []
         for name in self.order:
             cell = getattr(self, name)

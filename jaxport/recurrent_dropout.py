@@ -7,6 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from flax import nnx
+from typing_extensions import override
 
 from jaxport.layers import GRUCell
 from jaxport.recurrent import gru_step
@@ -72,14 +73,9 @@ class DroppingCell(nnx.RNNCellBase):
         step = _lstm if isinstance(self.cell, nnx.OptimizedLSTMCell) else _simple
         return step(self.cell, carry, inputs, masks)
 
+    @override
     def initialize_carry(self, input_shape: tuple[int, ...], rngs: Any = None, carry_init: Any = None) -> Any:
-        """Zeros, as those of the cell in it.
-
-        Args:
-          input_shape: of one step.
-          rngs: not used.
-          carry_init: not used.
-        """
+        """Zeros, as those of the cell in it."""
         return self.cell.initialize_carry(input_shape, nnx.Rngs(0))
 
     @property

@@ -18,7 +18,7 @@ def hann_window(length: int, dtype: jax.typing.DTypeLike = jnp.float32) -> jax.A
 
 
 def frame(x: jax.Array, length: int, step: int) -> jax.Array:
-    """tf.signal.frame: [..., n] -> [..., frames, length]; what fills no frame is left out.
+    """tf.signal.frame: [..., n] -> [..., frames, length], without the rest that fills no frame.
 
     Args:
       x: [..., n], n at least length.
@@ -75,7 +75,7 @@ def inverse_stft(x: jax.Array, frame_length: int, frame_step: int, fft_length: i
 
 
 def whole(parts: tuple[jax.Array, jax.Array]) -> jax.Array:
-    """The complex numbers of a pair of real and imaginary parts, as which keras.ops has them.
+    """The complex numbers of a pair of real and imaginary parts, the form of keras.ops.
 
     Args:
       parts: both of one shape.

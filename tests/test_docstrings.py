@@ -1,6 +1,8 @@
 """What a docstring says that ruff's pydocstyle rules cannot ask for: arguments where there are many, and shapes."""
 
 import ast
+import functools
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +11,8 @@ from places import ROOT
 
 HELD = ("compare/*.py", "compare/[!s]*/**/*.py", "jaxport/*.py", "tf_reference/*.py", "workloads/[a-z]*.py")
 """All but compare/sides, whose requests have their parameters explained in docs/protocol.md."""
+
+PACKAGES = ("compare", "jaxport", "tf_reference", "workloads")
 
 MANY = 3
 """Parameters, from which on each is explained."""
@@ -22,19 +26,34 @@ def public_functions(pattern: str) -> Iterator[tuple[Path, ast.FunctionDef]]:
         tree = ast.parse(path.read_text())
         classes = [node for node in tree.body if isinstance(node, ast.ClassDef) and not node.name.startswith("_")]
         for node in (*tree.body, *(inner for outer in classes for inner in outer.body)):
-            if isinstance(node, ast.FunctionDef) and not node.name.startswith("_") and not is_overload(node):
+            if isinstance(node, ast.FunctionDef) and not node.name.startswith("_") and not is_described_elsewhere(node):
                 yield path.relative_to(ROOT), node
 
 
-def is_overload(function: ast.FunctionDef) -> bool:
-    """Whether it is a signature alone: the function itself has the docstring."""
-    return any(isinstance(decorator, ast.Name) and decorator.id == "overload" for decorator in function.decorator_list)
+def is_described_elsewhere(function: ast.FunctionDef) -> bool:
+    """Whether it is a signature alone, or overrides a method, which has the docstring."""
+    names = {decorator.id for decorator in function.decorator_list if isinstance(decorator, ast.Name)}
+    return bool(names & {"overload", "override"})
 
 
 def parameters(function: ast.FunctionDef) -> list[str]:
     given = function.args
     names = [argument.arg for argument in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
     return [name for name in names if name not in ("self", "cls")]
+
+
+@functools.cache
+def function_names() -> frozenset[str]:
+    """The names of all functions of the packages."""
+    paths = (path for folder in PACKAGES for path in (ROOT / folder).rglob("*.py"))
+    nodes = (node for path in paths for node in ast.walk(ast.parse(path.read_text())))
+    return frozenset(node.name for node in nodes if isinstance(node, ast.FunctionDef))
+
+
+def explains_parameters(docstring: str) -> bool:
+    """Whether it has each parameter, or begins with the function whose parameters they are: "As `at_size.prepare`"."""
+    other = re.match(r"As `(?:\w+\.)*(\w+)`", docstring)
+    return "Args:" in docstring or (other is not None and other[1] in function_names())
 
 
 @pytest.mark.parametrize("pattern", HELD)
@@ -44,9 +63,17 @@ def test_a_function_of_many_parameters_explains_each(pattern: str) -> None:
     unexplained = [
         f"{path}:{function.lineno} {function.name}"
         for path, function in functions
-        if len(parameters(function)) >= MANY and "Args:" not in (ast.get_docstring(function) or "")
+        if len(parameters(function)) >= MANY and not explains_parameters(ast.get_docstring(function) or "")
     ]
     assert not unexplained
+
+
+@pytest.mark.parametrize(
+    ("docstring", "explains"),
+    [("As `jaxport.check`.", True), ("As `jaxport.chek`.", False), ("Checks, as `check`.", False), ("", False)],
+)
+def test_only_a_function_that_exists_explains_parameters_of_others(docstring: str, explains: bool) -> None:
+    assert explains_parameters(docstring) is explains
 
 
 def test_a_function_of_arrays_in_a_workload_says_their_shapes() -> None:

@@ -1,4 +1,4 @@
-"""What TensorFlow's compiler shows of a function, by what this release has: older ones have fewer stages."""
+"""The stages of TensorFlow's compiler for a function; older releases have fewer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _UNKNOWN = "Invalid stage selected"
 
 
 def program(lower: Callable[..., Any]) -> bytes:
-    """The program as StableHLO bytecode; as a serialized HloModuleProto where this TensorFlow writes no StableHLO.
+    """The program as StableHLO bytecode, or as a serialized HloModuleProto if this TensorFlow writes no StableHLO.
 
     TensorFlow 2.18 writes none; `compare.sides.older_programs` makes StableHLO of that.
     """
@@ -36,7 +36,7 @@ def texts(lower: Callable[..., Any], stages: Sequence[str]) -> dict[str, str]:
 
 
 def memory(lower: Callable[..., Any]) -> MemoryAnalysis:
-    """What the compiler sets aside for a call; nothing is known where this TensorFlow does not hand over its plan."""
+    """The memory that the compiler plans for a call, if this TensorFlow reports it."""
     plan = _stage(lower, "optimized_hlo_proto_serialized")
     return MemoryAnalysis() if plan is None else _private.memory_analysis(plan)
 

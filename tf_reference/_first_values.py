@@ -36,11 +36,7 @@ def remembering() -> Iterator[None]:
 
 
 def initializer_of(variable: Any) -> Mapping[str, Plain]:
-    """The class of a weight's initializer and its attributes, as plain data; nothing of one that is not known.
-
-    Args:
-      variable: of a layer.
-    """
+    """The class of a weight's initializer and its attributes, as plain data; nothing of one that is not known."""
     if not hasattr(variable, _NOTED):
         return {}
     note = getattr(variable, _NOTED)

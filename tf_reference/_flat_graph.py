@@ -201,11 +201,7 @@ def with_own_functions(graph: Any, trace: int) -> Any:
 
 
 def scope_of(name: str) -> list[str]:
-    """The scopes that a node of a flat graph stands in, and its own name, without the calls that led there.
-
-    Args:
-      name: of the node.
-    """
+    """The scopes that a node of a flat graph stands in, and its own name, without the calls that led there."""
     return [part for part in name.split("/") if not _CALL.fullmatch(part)]
 
 

@@ -13,6 +13,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import keras
 import numpy as np
 import tensorflow as tf
+from typing_extensions import override
 
 from tf_reference import _binding, _clustering, _compiler_stages, _device, _grappler, _keras, _private, _sources
 from tf_reference._attempting import attempt
@@ -159,19 +160,11 @@ class TensorFlow(Framework):
             modes[UNROLLED] = [EAGER, GRAPH, AUTOCLUSTER, JIT]
         return {"modes": modes}
 
+    @override
     @_once_more
     def outputs(
         self, mode: str, pass_: str, case: str, dtype: str, sent: Arrays | None = None
     ) -> dict[str, np.ndarray]:
-        """What one pass returns in one mode; a step also returns the weights that it leaves.
-
-        Args:
-          mode: one of the pass.
-          pass_: "forward", "gradients" or "step".
-          case: whose inputs and weights are used.
-          dtype: "float32" or "float64".
-          sent: inputs and weights in place of those of the case, by name.
-        """
         session = self._loaded.session(dtype)
         tensors = session.tensors({**session.twin.cases[case], **sent}) if sent else self._inputs(session, case, pass_)
         with switch(mode), compilable():
@@ -180,18 +173,11 @@ class TensorFlow(Framework):
             outputs = {leaf: on_host(value) for leaf, value in function(*tensors).items()}
         return outputs | session.updated_weights() if pass_ in (STEP, UNROLLED) else outputs
 
+    @override
     @_once_more
     def trajectory(
         self, mode: str, dtype: str, checkpoints: Sequence[int], guide: Arrays | None = None
     ) -> dict[str, np.ndarray]:
-        """loss: [steps]; "weights@STEP/PATH" after each checkpoint.
-
-        Args:
-          mode: one of the step.
-          dtype: "float32" or "float64".
-          checkpoints: after how many steps the weights are kept.
-          guide: "weights@STEP/PATH" of another run, which this one goes on from; None lets it go on from its own.
-        """
         session = self._loaded.session(dtype)
         first = session.tensors({name: array[0] for name, array in session.twin.batches.items()})
         with switch(mode), compilable():
@@ -205,22 +191,12 @@ class TensorFlow(Framework):
                 Guide(guide, session.assign) if guide else None,
             )
 
+    @override
     @_once_more
     def layers(
         self, pass_: str, case: str, dtype: str, given: Sequence[Given], sent: Arrays
     ) -> tuple[LayerCalls, Arrays]:
-        """What each Keras layer was given and gave, op by op.
-
-        Args:
-          pass_: "forward", or "gradients": then the gradients with respect to all of these are taken too.
-          case: whose inputs and weights are used.
-          dtype: "float32" or "float64".
-          given: nothing: the original is what the port is given.
-          sent: nothing.
-
-        Raises:
-          Unsupported: there is something.
-        """
+        """As of the protocol, op by op; the original takes no further arrays."""
         if given:
             raise Unsupported("layers of the original are called on what the original gives them alone")
         session = self._loaded.session(dtype)
@@ -229,18 +205,10 @@ class TensorFlow(Framework):
             session.reset(case)
             return layer_calls(function, self._inputs(session, case, FORWARD), pass_ == GRADIENTS)
 
+    @override
     @_once_more
     def program(self, pass_: str, dtype: str, platform: Platform = "cpu") -> Program:
-        """The StableHLO that jit_compile=True hands to XLA, variables as trailing parameters.
-
-        Args:
-          pass_: "forward", "gradients" or "step".
-          dtype: the float type that it is lowered in.
-          platform: of the device that it is lowered for, which need not be here.
-
-        Raises:
-          Unsupported: this TensorFlow lowers for no such platform.
-        """
+        """The StableHLO that jit_compile=True passes to XLA, variables as trailing parameters."""
         session = self._loaded.session(dtype)
         case = session.twin.first_case
         session.reset(case)
@@ -270,12 +238,8 @@ class TensorFlow(Framework):
             lowered = self._lower(self._stage(session, main_pass(session), JIT, tensors), tensors, "cpu")
             return _compiler_stages.texts(lowered.stage, self._stages)
 
+    @override
     def compile(self, program: Program, options: Mapping[str, Any] = NO_OPTIONS) -> Compiled:
-        """Compile any program by TensorFlow's XLA.
-
-        Raises:
-          Unsupported: there are options, which TensorFlow reads from XLA_FLAGS alone.
-        """
         if options:
             raise Unsupported("TensorFlow takes XLA's options from the environment variable XLA_FLAGS alone")
         results = [(result.dtype, result.shape) for result in program.results]
@@ -306,14 +270,8 @@ class TensorFlow(Framework):
         program, function = self._loaded.compiled(handle)
         return program.name_results(map(on_host, function(*self._arguments(program, case))))
 
+    @override
     def unroll(self, handle: int, checkpoints: Sequence[int], guide: Arrays | None = None) -> dict[str, np.ndarray]:
-        """A training run of a compiled step program.
-
-        Args:
-          handle: of the program.
-          checkpoints: after which steps weights are kept.
-          guide: see `trajectory`.
-        """
         program, function = self._loaded.compiled(handle)
 
         def run(arguments: list[np.ndarray]) -> list[np.ndarray]:
@@ -370,13 +328,9 @@ class TensorFlow(Framework):
             call()
             return [profile_call(call, target == EAGER) for _ in range(PROFILED_CALLS)]
 
+    @override
     @_once_more
     def clustered(self, pass_: str) -> Clustered:
-        """A pass in the mode that clusters: the name of its graph, the nodes that warm calls ran, and their lines.
-
-        Args:
-          pass_: "forward", "gradients" or "step".
-        """
         session = self._loaded.session("float32")
         session.reset(session.twin.first_case)
         tensors = self._inputs(session, session.twin.first_case, pass_)
@@ -386,26 +340,17 @@ class TensorFlow(Framework):
                 function.get_concrete_function(*tensors), partial(finish, function, *tensors)
             )
 
+    @override
     @_once_more
     def rewritten(self, pass_: str, options: OptimizerOptions) -> Rewritten:
-        """The graph of a pass as Grappler leaves it; the same trace whatever is set.
-
-        Args:
-          pass_: "forward", "gradients" or "step".
-          options: switches of Grappler's that it did not run with before.
-        """
+        """As of the protocol: the trace is the same, whatever the options."""
         concrete, call = self._in_graph(pass_, self._loaded.twin.first_case)
         return _grappler.run_grappler(concrete, call, options)
 
+    @override
     @_once_more
     def outputs_with(self, pass_: str, case: str, options: OptimizerOptions) -> dict[str, np.ndarray]:
-        """What a pass returns in mode graph with switches of Grappler's set; a step also the weights that it leaves.
-
-        Args:
-          pass_: "forward", "gradients" or "step".
-          case: whose inputs and weights are used.
-          options: switches of Grappler's.
-        """
+        """As of the protocol, in mode graph."""
         _, call = self._in_graph(pass_, case)
         outputs = {leaf: on_host(value) for leaf, value in _grappler.outputs(call, options).items()}
         return outputs | self._loaded.session("float32").updated_weights() if pass_ == STEP else outputs
@@ -421,14 +366,8 @@ class TensorFlow(Framework):
         """A function whose calls are watched."""
         return Watched(staging)
 
+    @override
     def attempt(self, target: str, mode: str, arrays: Arrays) -> Attempted:
-        """What a function gives when it is tried in a mode, "eager", "autocluster" or "jit".
-
-        Args:
-          target: where the function is found.
-          mode: one of these.
-          arrays: its arguments in order.
-        """
         options = None if mode == EAGER else {"jit_compile": True if mode == JIT else None}
         with switch(mode):
             return attempt(target, options, arrays, profile=mode == AUTOCLUSTER)

@@ -1,4 +1,4 @@
-"""Where a saved graph is entered and left: the signatures of a SavedModel, or the ends of a graph without any."""
+"""Inputs and outputs of a saved graph: the signatures of a SavedModel, or the ends of a graph without signatures."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def signatures(meta: Any) -> list[str]:
 
 
 def of_signature(meta: Any, name: str) -> Entry:
-    """The entry that a signature is.
+    """The entry of a signature.
 
     Args:
       meta: a MetaGraphDef.
@@ -72,7 +72,7 @@ def of_signature(meta: Any, name: str) -> Entry:
 
 
 def of_ends(graph: Any, outputs: Sequence[str], name: str) -> Entry:
-    """The entry of a graph from its placeholders to these tensors: to what nothing takes, where none are named.
+    """The entry of a graph from its placeholders to these tensors, or else to the tensors that nothing reads.
 
     Args:
       graph: a GraphDef.
@@ -109,7 +109,7 @@ def _check_names(names: Sequence[str], by_name: Mapping[str, Any]) -> None:
 
 
 def _last(by_name: Mapping[str, Any]) -> list[str]:
-    """The nodes of a graph that come last, without those that save it."""
+    """The nodes that no node reads, without those that save the graph."""
     names = [name for name, node in by_name.items() if node.op not in _NO_ENDS and result_dtypes(node)]
     return [name for name in names if not name.startswith("save") and "/Read/" not in name][-_MOST_NAMES:]
 
@@ -164,7 +164,7 @@ def _tensors(infos: Mapping[str, Any], signature: str) -> dict[str, Tensor]:
 
 
 def list_names(names: Sequence[str]) -> str:
-    """Names in a sentence, not all of many."""
+    """The first names, for a sentence."""
     if not names:
         return "none"
     return ", ".join(name[:100] for name in names[:_MOST_NAMES]) + (", ..." if len(names) > _MOST_NAMES else "")

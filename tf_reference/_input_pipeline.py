@@ -101,11 +101,7 @@ def _model(graph: Any, inputs: Mapping[str, Any], outputs: Any) -> Any:
 
 
 def _with_cut_models(graph: Any) -> tuple[Any, dict[int, tuple[Piped, ...]]]:
-    """The outputs of a graph in which each model that looks up is called in its two parts, and what the first gives.
-
-    Args:
-      graph: of a model.
-    """
+    """The outputs of a graph in which each model that looks up is called in its two parts, and what the first gives."""
     inputs, outputs = _inputs(graph), getattr(graph, "_outputs_struct", graph.outputs)
     calls = _keras_graph.calls_in_order(keras.tree.flatten(outputs), inputs)
     cuts = {id(call.operation): _cut(call.operation) for call in calls}

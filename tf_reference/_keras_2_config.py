@@ -95,12 +95,7 @@ def _with_input(model_config: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _known_arguments(kind: Any, config: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of an object, without those that Keras 3 does not know and that change nothing.
-
-    Args:
-      kind: its class.
-      config: its arguments, as Keras 2 wrote them.
-    """
+    """The arguments of an object, without those that Keras 3 does not know and that change nothing."""
     parameters = inspect.signature(kind).parameters
     arguments = {
         name: item for name, item in config.items() if name in parameters or not _is_without_effect(name, item)

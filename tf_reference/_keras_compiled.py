@@ -1,4 +1,4 @@
-"""What a Keras model was compiled with, its regularizers, and where its own code stands: as data, nothing is called."""
+"""The compilation of a Keras model, its regularizers, and the lines of its own code, as data: nothing is called."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def read(location: _keras_weights.Given, scratch: Path) -> Architecture:
 
 
 def of_model(model: Any) -> Architecture:
-    """The architecture of a model, of that behind its lookups where it looks words up.
+    """The architecture of a model, or of the part behind its lookups of words.
 
     Raises:
       Unsupported: it has no graph.
@@ -95,7 +95,7 @@ def _operation(path: str, operation: Any) -> SourceLayer:
 
 
 def _attributes(operation: Any) -> dict[str, Plain]:
-    """What an operation was told: its constructor's arguments, as it has them."""
+    """The arguments of the constructor of an operation."""
     config = _keras_variables.config(operation)
     return config or _keras_config.plain_config({k: v for k, v in vars(operation).items() if not k.startswith("_")})
 
@@ -126,7 +126,7 @@ def _penalties(by_path: Mapping[str, Any]) -> Iterator[Penalty]:
                 yield Penalty(f"{path}/{inner.name}", "", describe(inner.activity_regularizer))
         regularizers = {"": getattr(layer, "activity_regularizer", None)}
         for name, variable in _keras_variables.leaves(layer, list(_keras_variables.children(layer))):
-            # What is not trained has no penalty.
+            # A weight that is not trained has no penalty.
             regularizers[name] = (
                 getattr(variable, "regularizer", None) if getattr(variable, "trainable", True) else None
             )
@@ -151,7 +151,7 @@ def _find_frozen(by_path: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _find_constrained(by_path: Mapping[str, Any]) -> Iterator[str]:
-    """The weights that a step is to project onto what a constraint allows."""
+    """The weights that a step projects onto a constraint."""
     for path, layer in by_path.items():
         for name, variable in _keras_variables.leaves(layer, list(_keras_variables.children(layer))):
             constraint = getattr(variable, "constraint", None)
@@ -198,6 +198,6 @@ def _read_compilation(model: Any, hidden: Mapping[str, Sequence[str]]) -> Compil
 
 
 def _exclusion(optimizer: Any) -> str:
-    """What no config of an optimizer says: some weights may be left out of its decay."""
+    """The weights that an optimizer leaves out of its decay, which no config of it contains."""
     marks = ("_exclude_from_weight_decay", "_exclude_from_weight_decay_pattern")
     return "exclude_from_weight_decay" if any(getattr(optimizer, mark, None) for mark in marks) else ""

@@ -58,10 +58,6 @@ class Read:
 def read(model: Any, paths: Mapping[int, str]) -> Read:
     """The graph of a model, and those of the models in it, each once.
 
-    Args:
-      model: of Keras.
-      paths: of its layers, by id.
-
     Raises:
       Unsupported: neither it nor a model in it has a graph.
     """

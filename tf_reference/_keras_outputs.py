@@ -16,11 +16,7 @@ from workloads._framework import Unsupported
 
 
 def compiled_with(model: Any) -> Mapping[str, Any]:
-    """What compile() was told, by the names of its arguments; nothing where Keras keeps none of it.
-
-    Args:
-      model: of Keras.
-    """
+    """What compile() was told, by the names of its arguments; nothing where Keras keeps none of it."""
     return getattr(getattr(model, "_compile_config", None), "config", None) or {}
 
 
@@ -114,11 +110,7 @@ def fill_targets(has_loss: Sequence[bool], targets: Sequence[Any], predictions: 
 
 
 def nest(model: Any) -> Any:
-    """Symbols of what a model returns, as it returns them.
-
-    Args:
-      model: of Keras.
-    """
+    """Symbols of what a model returns, as it returns them."""
     graph = getattr(model, "_functional", None) or model
     structure = getattr(graph, "_outputs_struct", None)
     if structure is None:
@@ -174,11 +166,7 @@ def _descriptions(value: Any) -> Iterator[Described]:
 
 
 def drawn_shapes(model: Any) -> tuple[tuple[int | None, ...], ...]:
-    """See `workloads._architecture.Architecture.drawn`.
-
-    Args:
-      model: of Keras.
-    """
+    """See `workloads._architecture.Architecture.drawn`."""
 
     def with_size(tensor: Any) -> Any:
         shape = (tensor.shape[0], *(drawn_size(size, len(tensor.shape)) for size in tensor.shape[1:]))

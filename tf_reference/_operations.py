@@ -58,12 +58,7 @@ def _gradient(name: str) -> Gradient:
 
 
 def input_names(definition: Any, node: Any) -> Sequence[str]:
-    """By position of a node's input, its name; several inputs of a list have the list's.
-
-    Args:
-      definition: the OpDef.
-      node: the NodeDef.
-    """
+    """By position of a node's input, its name; several inputs of a list have the list's."""
     return [argument.name for argument in definition.input_arg for _ in range(_length(argument, node.attr))]
 
 

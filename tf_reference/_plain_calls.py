@@ -41,7 +41,7 @@ class Numbering:
     def number(self, tensor: Any) -> int:
         """The number of a tensor."""
         if id(tensor) not in self._numbers:
-            self.add(tensor, Tensor(_shape(tensor), _dtype(tensor)))
+            self.add(tensor, Tensor(_shape(tensor), str(getattr(tensor.dtype, "name", tensor.dtype))))
         return self._numbers[id(tensor)]
 
     def numbers(self, tensors: Sequence[Any]) -> tuple[int, ...]:
@@ -121,7 +121,3 @@ def _shape(tensor: Any) -> tuple[int | None, ...]:
     if getattr(tensor.shape, "rank", 0) is None:
         raise Unsupported("a tensor whose rank is not known")
     return tuple(None if size is None else int(size) for size in tensor.shape)
-
-
-def _dtype(tensor: Any) -> str:
-    return str(getattr(tensor.dtype, "name", tensor.dtype))

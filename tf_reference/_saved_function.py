@@ -134,9 +134,6 @@ def _without(graph: Any, names: set[str]) -> Any:
 def read(selection: SavedGraph) -> SavedFunction:
     """What is computed of a file.
 
-    Args:
-      selection: of it.
-
     Raises:
       Unsupported: there is no such file, it is damaged or hostile, or has no such signature or tensor.
     """

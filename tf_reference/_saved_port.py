@@ -1,4 +1,4 @@
-"""A part of a saved graph, as `jaxport init` writes a port of it and as the judges run it."""
+"""A part of a saved graph, for `jaxport init`, which writes a port of it, and for the judges, which run it."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _tensor_specs(specs: Sequence[Spec], precision: str = "") -> list[tf.TensorS
 
 
 def _specs(function: SavedFunction, inputs: Sequence[Spec]) -> list[Spec]:
-    """Name, shape and dtype of each argument, as the file has it or as it is given."""
+    """Name, shape and dtype of each argument, from the inputs, or else from the file."""
     specs_given = {name: (shape, dtype) for name, shape, dtype in inputs}
     specs: list[Spec] = []
     for key, tensor in function.entry.inputs.items():
@@ -156,7 +156,7 @@ class _Scopes:
         self._layers = {tuple(_bare(name.split("/")[:-1])) for name in variables}
 
     def place_of(self, operation: Any) -> Origin:
-        """The scope of a node, and the name that it gives to what leaves it."""
+        """The scope of a node, and the name that it gives to its outputs."""
         scopes = scope_of(operation.name.removeprefix(f"{_saved_function.SCOPE}/"))[:-1]
         depth = max(
             (d for d in range(len(scopes) + 1) if tuple(_bare(scopes[:d])) in self._layers), default=len(scopes)

@@ -1,4 +1,4 @@
-"""The variables of a saved graph: which array of the checkpoint each node takes, as the graph's own restoring says."""
+"""The variables of a saved graph, and the array of the checkpoint that each one takes, by the graph's restore nodes."""
 
 from __future__ import annotations
 
@@ -79,14 +79,14 @@ def read(folder: Path, meta: Any, graph: Any) -> list[Variable]:
     for node in nodes:
         origin = _of_object(checkpoint, node.attr[OBJECT].i) if OBJECT in node.attr else origins.get(node.name)
         origin = origin or _of_name(checkpoint, meta, node)
-        # A copy that saving made has the name of what it is a copy of, and a number.
+        # Saving names a copy by the original and a number.
         variable = objects.get(origin.key)
         name = (variable and variable.full_name) or node.attr["shared_name"].s.decode("utf-8", "replace") or node.name
         while name in names_taken:
             number = int(name.rpartition("_")[2]) + 1 if _COPY.search(name) else 1
             name = f"{_COPY.sub('', name)}_{number}"
         names_taken.add(name)
-        # Objects may share a name: its number says whether one is trained.
+        # Objects may share a name, so the number decides whether one is trained.
         is_trained = (
             _is_trained(meta, variable.number) if variable else names_trained is None or node.name in names_trained
         )
@@ -95,7 +95,7 @@ def read(folder: Path, meta: Any, graph: Any) -> list[Variable]:
 
 
 def of_frozen(graph: Any) -> tuple[Any, list[Variable]]:
-    """A frozen graph with variables again where it has constants that were some, and these.
+    """Turn the constants that freezing made of variables back into variables; return the graph and these variables.
 
     Args:
       graph: a GraphDef.
@@ -122,12 +122,12 @@ _READS = ("/read", "/ReadVariableOp")
 
 
 def _reads(node: Any) -> bool:
-    """Whether freezing made this node of what read a variable."""
+    """Whether freezing made this node from a read of a variable."""
     return node.op == "Identity" and node.name.endswith(_READS)
 
 
 def _of_object(checkpoint: CheckpointGraph, number: int) -> Origin:
-    """What an object restores: a SavedModel numbers its objects as its checkpoint does."""
+    """The array of an object: a SavedModel and its checkpoint have the same numbers of objects."""
     nodes = checkpoint.proto.nodes
     attributes = nodes[number].attributes if number < len(nodes) else ()
     if not attributes:
@@ -136,7 +136,7 @@ def _of_object(checkpoint: CheckpointGraph, number: int) -> Origin:
 
 
 def _of_name(checkpoint: CheckpointGraph, meta: Any, node: Any) -> Origin:
-    """What a variable restores that the graph itself restores a copy of, as that of a Keras 3 model in a tf.Module."""
+    """The array of a variable of which the graph restores a copy, such as a Keras 3 model in a tf.Module."""
     name = node.attr["shared_name"].s.decode("utf-8", "replace")
     objects = meta.object_graph_def.nodes
     numbers = [number for number, one in enumerate(objects) if one.HasField("variable") and one.variable.name == name]
@@ -167,7 +167,7 @@ def _is_trained(meta: Any, number: int) -> bool:
 
 
 def _names_trained(meta: Any) -> frozenset[str] | None:
-    """The names of variables of TensorFlow 1 that are trained; None where nothing says it."""
+    """The names of the trained variables of TensorFlow 1; None where they are not listed."""
     if "trainable_variables" not in meta.collection_def:
         return None
     message = _private.protocol("variable_pb2", "VariableDef", "framework")
@@ -176,7 +176,7 @@ def _names_trained(meta: Any) -> frozenset[str] | None:
 
 
 def _find_origins(meta: Any) -> dict[str, Origin]:
-    """By the node of a variable, what the graph restores it from."""
+    """By the node of a variable, the entry of the checkpoint that the graph restores."""
     restoring = meta.saver_def.restore_op_name
     if not restoring:
         return {}

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
+from typing_extensions import override
 
 from tf_reference import _recompiling, _replica_steps
 from tf_reference._replica_steps import Step
@@ -25,6 +26,7 @@ from workloads._distributing import (
     SINGLE,
     Cluster,
     Collective,
+    Distributing,
     Division,
     Kept,
     Program,
@@ -40,8 +42,8 @@ from workloads._spec import Arrays
 MIRRORED, COMPILED, WORKERS = "mirrored", "mirrored-compiled", "multi-worker"
 
 
-class Strategies:
-    """The twin in TensorFlow, on several devices. Implements workloads._distributing.Distributing."""
+class Strategies(Distributing):
+    """The twin in TensorFlow, on several devices."""
 
     side = "tf"
 
@@ -70,26 +72,17 @@ class Strategies:
         by_parts = [MIRRORED, COMPILED] if model.loss is not None and model.optimizer is not None else []
         return [*by_parts, *([OWN] if model.replicated else [])]
 
+    @override
     def join(self, cluster: Cluster) -> int:
-        """Compute with other processes from now on."""
         task = {"type": "worker", "index": cluster.process}
         os.environ["TF_CONFIG"] = json.dumps({"cluster": {"worker": list(cluster.addresses)}, "task": task})
         self._joined, self._process = True, cluster.process
         return int(self._tf_strategy().num_replicas_in_sync)
 
+    @override
     def steps(
         self, strategy: str, dtype: str, count: int, first: int = 0, checkpoint: str = "", equal_parts: bool = False
     ) -> Stepped:
-        """Train on batches of the twin.
-
-        Args:
-          strategy: one of the twin's, or a reference.
-          dtype: "float32" or "float64".
-          count: of steps.
-          first: how many were taken before: with some, what they left is read from the checkpoint.
-          checkpoint: a folder, where what the last step leaves is written; "" writes nothing.
-          equal_parts: take each batch's first part over and over.
-        """
         session = self._session(dtype, strategy)
         step, inputs = self._step(session, strategy), self._inputs(session, strategy)
         record, compilations = Kept(first), None

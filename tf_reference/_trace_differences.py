@@ -30,7 +30,7 @@ def differ(one: Found, other: Found) -> bool:
 
 
 def _outline(body: Body) -> Any:
-    """All of a body but names, lines and what a trace in another float type adds."""
+    """A body without names, lines, and the additions of a trace in another float type."""
     nodes = [
         (
             node.type,

@@ -153,11 +153,7 @@ def is_followed(layer: Any) -> bool:
 
 
 def output_nest(model: Any) -> Any:
-    """Symbols of what a model of a class of the user's returns.
-
-    Args:
-      model: one that was called.
-    """
+    """Symbols of what a model of a class of the user's returns."""
     try:
         return trace(model).outputs
     except Unsupported:
@@ -273,12 +269,7 @@ def input_names(layer: Any) -> list[str]:
 
 
 def explain(layer: Any, error: BaseException) -> str:
-    """Why a call is not followed, with the user's line.
-
-    Args:
-      layer: that it is of.
-      error: that it raises.
-    """
+    """Why a call is not followed, with the user's line."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not _frames.is_framework(frame.filename)]
     own = [frame for frame in frames if os.path.dirname(frame.filename) != os.path.dirname(__file__)]
     where = f" at {os.path.basename(own[-1].filename)}:{own[-1].lineno}" if own else ""

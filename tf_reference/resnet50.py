@@ -118,7 +118,7 @@ class ResNet(keras.Model):
 
 
 class SmoothedCrossEntropy(keras.losses.Loss):
-    """labels [batch], logits [batch, classes] -> the mean over the batch, against smoothed labels."""
+    """labels [batch], logits [batch, classes] -> the mean over the batch, with smoothed labels."""
 
     def call(self, y_true: Any, y_pred: Any) -> Any:
         """Labels [batch], logits [batch, classes] -> losses [batch]."""

@@ -40,7 +40,7 @@ def draw(spec: ArraySpec, name: str, seed: int) -> np.ndarray:
 
 
 def draw_kinks(spec: ArraySpec, name: str, seed: int) -> np.ndarray:
-    """Values where subgradients are chosen, in no order: zeros, ties, the ends of a given range.
+    """Draw values where subgradients are chosen, in random order: zeros, ties, the ends of a given range.
 
     Without a range, all are small multiples of a power of two near the scale of the array, so that sums and products
     of them are exact in every float type and a tie in one framework is a tie in the other. Weights of a large layer
@@ -61,7 +61,7 @@ def draw_kinks(spec: ArraySpec, name: str, seed: int) -> np.ndarray:
 
 
 def place_kinks(spec: ArraySpec, name: str, turn: int, first: int = 0) -> np.ndarray:
-    """Kinks that are there whatever the size: the patterns in order, then those of `draw_kinks`, then rows that tie.
+    """Draw kinks that occur at every size: the patterns in order, then those of `draw_kinks`, then rows that tie.
 
     Pattern by pattern all arrays are zero, or tie at another value, or are zeros of unlike signs, or lie at one end
     of their range or at unlike ones. An integer is the first or the last of its range.
@@ -140,12 +140,12 @@ def _of_parts(
 
 
 def power_of_two(scale: float) -> float:
-    """The nearest in ratio; what is drawn with scale 0 is 0."""
+    """The power of two that is nearest in ratio; 0 for scale 0."""
     return 2.0 ** round(math.log2(abs(scale))) if scale else 0.0
 
 
 def draw_weights(workload: Workload, dimensions: Dimensions) -> dict[str, np.ndarray]:
-    """The canonical flat weights: drawn where the workload gives a spec, taken where it gives an array."""
+    """The canonical flat weights: the arrays of the workload, and draws of its specs."""
     specs = workload.weight_specs(dimensions)
     return {
         path: draw(spec, path, 0) if isinstance(spec, ArraySpec) else np.asarray(spec) for path, spec in specs.items()
@@ -155,7 +155,7 @@ def draw_weights(workload: Workload, dimensions: Dimensions) -> dict[str, np.nda
 def draw_cases(
     workload: Workload, dimensions: Dimensions, seeds: int, data: Arrays | None, kinks: bool = True
 ) -> dict[str, Arrays]:
-    """The calls that are compared: `seeds` random ones, that of the example, and where wanted those at the kinks.
+    """Draw the calls that are compared: `seeds` random ones, the example, and, if asked for, those at kinks.
 
     Where there is data, a random case is a batch of it.
 
@@ -178,7 +178,7 @@ def draw_cases(
         cases["example"] = {**cases["seed0"], **workload.example}
     if not kinks:
         return cases
-    # A model's ties lie behind its weights, and what it is given must mean something to it: not padding alone.
+    # A model's ties lie behind its weights, and its inputs must have a meaning: not padding alone.
     few = not workload.weight_specs(dimensions) and all(math.prod(spec.shape) <= SMALL for spec in specs.values())
     patterns = {"": 0} | {str(pattern): pattern for pattern in range(1, PATTERNS if few else 1)}
     return cases | {KINKS + number: _kinks(workload, dimensions, pattern) for number, pattern in patterns.items()}
@@ -188,7 +188,7 @@ def _kinks(workload: Workload, dimensions: Dimensions, pattern: int) -> dict[str
     specs = workload.input_specs(dimensions)
     edges = {name: place_kinks(spec, name, turn, pattern) for turn, (name, spec) in enumerate(specs.items())}
     for path, spec in workload.weight_specs(dimensions).items():
-        # Weights that were given are what they are: another value may mean nothing to the model.
+        # Arrays of the workload are not changed: another value may mean nothing to the model.
         if isinstance(spec, ArraySpec):
             edges[WEIGHTS + path] = draw_kinks(spec, path, pattern)
     return edges

@@ -136,7 +136,11 @@ class Distributing(Protocol):
         ...
 
     def join(self, cluster: Cluster) -> int:
-        """Compute with other processes from now on; how many devices there are in all."""
+        """Compute with other processes from now on; how many devices there are in all.
+
+        Raises:
+          Unsupported: the other processes did not come within the limit.
+        """
         ...
 
     def steps(

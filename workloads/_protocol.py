@@ -45,7 +45,7 @@ class RemoteMethods(Protocol):
         return f"{self.side} has no `{method}`"
 
     def outputs(self, mode: str, pass_: str, case: str, dtype: str, sent: Arrays | None = None) -> Arrays:
-        """Return the results of a pass in a mode.
+        """Return the results of a pass in a mode; of a step also the weights that it leaves.
 
         Args:
           mode: one of the pass.
@@ -179,4 +179,15 @@ class Framework(RemoteMethods, Protocol):
 
     def watch(self, staging: Staging) -> Watch: ...
 
-    def attempt(self, target: str, mode: str, arrays: Arrays) -> Attempted: ...
+    def attempt(self, target: str, mode: str, arrays: Arrays) -> Attempted:
+        """What a function gives when it is tried in a mode.
+
+        Args:
+          target: where the function is found.
+          mode: "eager", "autocluster" or "jit".
+          arrays: its arguments in order.
+
+        Raises:
+          Unsupported: this side has no such mode.
+        """
+        ...

@@ -1,4 +1,4 @@
-"""What dropout and noise draw while they are judged: both sides the same, since no two frameworks draw alike.
+"""The draws of dropout and noise while a port is judged: the same on both sides, as frameworks draw differently.
 
 An element is dropped by its place in the array of draws, in row-major order, through a hash of 32 bits: places that
 are neighbours along any axis have nothing to do with each other.

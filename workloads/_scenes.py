@@ -45,7 +45,7 @@ def _scene(generator: np.random.Generator, image: int, objects: int, classes: in
         boxes[index] = [*(centre - sides / 2), *(centre + sides / 2)]
         inside = _inside(image, centre, sides, (labels[index] - 1) % SHAPES)
         masks[index] = inside
-        # What is drawn later covers what was drawn before, in the picture only: masks stay whole.
+        # A later shape covers an earlier one in the picture only: masks stay whole.
         picture[inside] = _colour(labels[index], classes) + generator.uniform(-0.1, 0.1, (int(inside.sum()), 3))
     return picture.clip(0, 1).astype(np.float32), boxes.astype(np.float32), labels, masks
 

@@ -1,4 +1,4 @@
-"""Finding what a twin's reference names: "module:attribute", "file.py:attribute", or an object of this process."""
+"""Resolves references of twins: "module:attribute", "file.py:attribute", or an object of this process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from workloads._files import PathError, check_path, close_folder, load_file, obs
 
 
 class TargetError(Exception):
-    """A reference that leads nowhere: one line with what was expected, found, and what to do."""
+    """A reference that names nothing: one line with what was expected, found, and what to do."""
 
 
 class WeightsError(TargetError):
@@ -28,7 +28,7 @@ _numbers = itertools.count()
 
 @contextmanager
 def referring(target: Any) -> Iterator[str]:
-    """A reference to an object of this process, which holds inside the block.
+    """A reference to an object of this process, which is valid inside the block.
 
     Args:
       target: a function, or another object that can be called.
@@ -42,7 +42,7 @@ def referring(target: Any) -> Iterator[str]:
 
 
 def resolve(reference: str, anew: bool = False) -> Any:
-    """The object behind a reference. A file is run every time, a module once, or `anew`.
+    """The object that a reference names. A file is run every time, a module once, or again if `anew`.
 
     Raises:
       TargetError: no such file, module or attribute, or nothing that can be called.
@@ -83,7 +83,7 @@ def _import(name: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
-        # A module that exists and lacks one of its own imports is the author's failure, not a wrong reference.
+        # If a module exists and one of its own imports is missing, the reference is right and the module is not.
         if error.name is None or not f"{name}.".startswith(f"{error.name}."):
             raise
         raise TargetError(f"expected a module {name!r}, found none: check the name, or name a file") from error

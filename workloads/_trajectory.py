@@ -56,11 +56,7 @@ class Guide:
     start_from: Callable[[Arrays], None]
 
     def replace(self, step_number: int) -> None:
-        """Go on from the weights that the other run had after so many steps; from one's own where it kept none.
-
-        Args:
-          step_number: steps taken.
-        """
+        """Go on from the weights that the other run had after so many steps; from one's own where it kept none."""
         kept_arrays = ((kept_as(name), array) for name, array in self.kept.items())
         weights = {
             of.path: array

@@ -12,10 +12,6 @@ import numpy as np
 def check_whole(value: Any, what: str) -> None:
     """Let a whole number pass, of Python or of NumPy.
 
-    Args:
-      value: to check.
-      what: it is, for the error.
-
     Raises:
       TypeError: it is a float such as 2.0, a truth value, or no number.
     """
@@ -31,9 +27,6 @@ def check_whole(value: Any, what: str) -> None:
 
 def check_sizes(shape: Any) -> None:
     """Let a shape pass: a tuple of whole numbers and of names.
-
-    Args:
-      shape: to check.
 
     Raises:
       TypeError: it is no tuple, or a size is neither a whole number nor a name.
@@ -61,10 +54,6 @@ def check_reals(**values_by_name: Any) -> None:
 
 def check_amount(value: Any, what: str) -> None:
     """Let a finite number of at least 0 pass: what is not a number is neither above nor below anything.
-
-    Args:
-      value: to check.
-      what: it is, for the error.
 
     Raises:
       ValueError: it is something else.

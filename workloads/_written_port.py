@@ -112,12 +112,7 @@ def _inputs_of(class_name: str, leaf: str, shape: tuple[int, ...]) -> int:
 
 
 def drawn_examples(specs: Mapping[str, ArraySpec], batches: int) -> Arrays:
-    """The inputs of so many batches, one behind the other along the first axis.
-
-    Args:
-      specs: of one batch.
-      batches: how many.
-    """
+    """The inputs of so many batches, one behind the other along the first axis."""
     return {name: np.concatenate([draw(spec, name, seed) for seed in range(batches)]) for name, spec in specs.items()}
 
 

@@ -8,11 +8,13 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
-from compare.ablation import leaving_out, unchanged_results
+from compare.ablation import leaving_out
 from compare.ablation.compiling import Made, Options
 from compare.ablation.leaving_out import Omission
 from compare.bench import pairs, stats, timing
 from compare.bench.pairs import Measured
+from compare.parity import measure
+from compare.parity.identical import same_leaves
 from compare.progress import Reporter
 from compare.record.ablation_part import (
     BIT_EQUAL,
@@ -33,6 +35,7 @@ from compare.record.timing_part import Ratio
 from compare.sides._side import SideError
 from compare.tuning.option_search import PortFails
 from compare.tuning.screening import doubt
+from workloads._spec import Arrays
 
 FULL = "full pipeline"
 AGAIN = "full pipeline again"
@@ -94,7 +97,7 @@ def ablate(bench: Bench, request: Asked, reporter: Reporter) -> Ablation:
     reporter.step(FULL)
     full = bench.make({})
     reporter.step(AGAIN)
-    steady = unchanged_results.identical(full.results, bench.make({}).results)
+    steady = identical(full.results, bench.make({}).results)
     omissions = leaving_out.everything(full.passes) if request.omissions is None else request.omissions
     reporter.stage("left out one at a time", len(omissions))
     rows: dict[str, LeftOut] = {}
@@ -120,7 +123,7 @@ def _one(bench: Bench, omission: Omission, full: Made, steady: bool) -> LeftOut:
     remaining = leaving_out.still_run(omission, product.passes)
     if remaining:
         return replace(row, outcome=KEPT, reason=f"XLA ignores the option and still runs {remaining}")
-    equal = unchanged_results.identical(product.results, full.results)
+    equal = identical(product.results, full.results)
     if (product.digest and product.digest == full.digest) or (equal and product.code == full.code):
         return replace(row, outcome=SAME_CODE, reason=_why_same(omission))
     return replace(
@@ -128,7 +131,7 @@ def _one(bench: Bench, omission: Omission, full: Made, steady: bool) -> LeftOut:
         outcome=COMPARED,
         made=product.figures,
         results=BIT_EQUAL if equal else UNJUDGED if steady else UNSTEADY,
-        difference=0.0 if equal else unchanged_results.difference(product.results, full.results),
+        difference=0.0 if equal else difference(product.results, full.results),
     )
 
 
@@ -139,14 +142,7 @@ def _why_same(omission: Omission) -> str:
 
 
 def _judge(bench: Bench, ablation: Ablation, options: Mapping[str, Options], reporter: Reporter) -> Ablation:
-    """With the gates' verdict on every row of other bits; where the port itself fails, none can be asked.
-
-    Args:
-      bench: judges.
-      ablation: with its rows.
-      options: by the name of a row.
-      reporter: told of every row.
-    """
+    """With the gates' verdict on every row of other bits; where the port itself fails, none can be asked."""
     unlike = [row for row in ablation.rows if row.results in (UNJUDGED, UNSTEADY)]
     if not unlike:
         return ablation
@@ -167,15 +163,7 @@ def _judge(bench: Bench, ablation: Ablation, options: Mapping[str, Options], rep
 
 
 def _time(bench: Bench, ablation: Ablation, options: Mapping[str, Options], sets: int, reporter: Reporter) -> Ablation:
-    """With times of every row that has code of its own. Nothing is timed where there is none.
-
-    Args:
-      bench: times.
-      ablation: with its rows.
-      options: by the name of a row.
-      sets: fresh processes.
-      reporter: told of every set.
-    """
+    """With times of every row that has code of its own. Nothing is timed where there is none."""
     contestants = {row.name: options[row.name] for row in ablation.rows if row.outcome == COMPARED}
     if not contestants:
         return ablation
@@ -219,3 +207,22 @@ def with_times(ablation: Ablation, sets_measured: Sequence[Measured[str]]) -> Ab
         rows=tuple(map(with_time, ablation.rows)),
         null=against_full(AGAIN, ""),
     )
+
+
+def identical(actual: Mapping[str, Arrays], expected: Mapping[str, Arrays]) -> bool:
+    """Whether every result of every case is equal to the last bit."""
+    return actual.keys() == expected.keys() and all(same_leaves(actual[case], expected[case]) for case in expected)
+
+
+def difference(actual: Mapping[str, Arrays], expected: Mapping[str, Arrays]) -> float:
+    """The largest difference, relative to the largest value of its array; infinite where one has no counterpart."""
+    return max((_of_case(actual.get(case, {}), arrays) for case, arrays in expected.items()), default=0.0)
+
+
+def _of_case(actual: Arrays, expected: Arrays) -> float:
+    if any(name not in actual or actual[name].shape != expected[name].shape for name in expected):
+        return float("inf")
+    errors = (
+        measure.distance(actual[name], array, measure.scale_of(array, 0.0)).error for name, array in expected.items()
+    )
+    return max(errors, default=0.0)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import shutil
-from collections.abc import Mapping
+import subprocess
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from compare.ablation import disassembling
 from compare.hlo import compiled, kernel_times, proto, read_module
 from compare.hlo.dumps import directory, grammar, vector_code
 from compare.hlo.dumps.directory import DumpedModule
@@ -27,6 +27,11 @@ from workloads._spec import Arrays
 
 COMPILER = "jax"
 """The side whose XLA takes options for one compilation."""
+
+_DISASSEMBLY_S = 60
+"""Seconds for one file, of which most take a hundredth."""
+
+_DISASSEMBLERS = ("objdump", "llvm-objdump")
 
 Options = Mapping[str, Value]
 
@@ -63,7 +68,7 @@ class Compiler:
     def __init__(self, instance: Prepared, workers: Workers, side: str) -> None:
         self._instance, self._workers = instance, workers
         self._running = WorkerSet(workers.start, self._load)
-        self.disassembler = disassembling.disassembler()
+        self.disassembler = find_disassembler()
         self.pass_, self.program = self._program(side)
 
     def __enter__(self) -> Compiler:
@@ -122,7 +127,7 @@ class Compiler:
 
     def _codes(self, module: DumpedModule) -> tuple[AblatedKernel, ...]:
         objects = [file.path for file in module.of(grammar.OBJECT)]
-        texts = disassembling.disassemble(self.disassembler, objects)
+        texts = disassemble(self.disassembler, objects)
         return tuple(
             AblatedKernel(code.kernel, code.vector, code.width, code.unroll, code.fused, code.arithmetic)
             for code in vector_code.kernels(module, texts)
@@ -165,3 +170,29 @@ def _figures(result: Optimized, ran: int, compile_s: float, codes: tuple[Ablated
         compile_s=compile_s,
         codes=codes,
     )
+
+
+def find_disassembler() -> str:
+    """Where the disassembler is; empty where there is none."""
+    return next(filter(None, map(shutil.which, _DISASSEMBLERS)), "")
+
+
+def disassemble(program: str, files: Iterable[Path]) -> Mapping[str, str]:
+    """By name, what the disassembler says of each object file; without those that it does not read.
+
+    Args:
+      program: as `find_disassembler` finds it; empty reads none.
+      files: that XLA dumped.
+    """
+    return {path.name: text for path in files if program and (text := _disassembly(program, path))}
+
+
+def _disassembly(program: str, path: Path) -> str:
+    try:
+        ran = subprocess.run(
+            [program, "-d", "--no-show-raw-insn", "--", str(path.resolve())],
+            capture_output=True, text=True, errors="replace", timeout=_DISASSEMBLY_S, check=False,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return "" if ran.returncode else ran.stdout

@@ -12,8 +12,9 @@ from compare.plain_json import to_json
 from compare.record.envelope import Record
 from compare.record.timing_part import Ratio, Timing
 from compare.report import numbers, table_page, tables, verdicts
+from compare.report.pages import Table, columns
 from compare.report.showable import one_line, printable
-from compare.report.table_page import Display, Page
+from compare.report.table_page import Display
 from workloads._modes import PORT
 
 
@@ -90,7 +91,7 @@ def bench_report(record: Record) -> BenchReport:
         reasons=_reasons(explanation),
         record=to_json(record),
         _text=str(parity),
-        _html=table_page.render(_page(name, parity, times, timing, lines)),
+        _html=table_page.render(name, parity.verdict, _table(times, timing), lines),
     )
 
 
@@ -104,11 +105,10 @@ def _ratio(ratio: Ratio) -> TimeRatio:
     return TimeRatio(numbers.finite(ratio.ratio), interval, ratio.verdict, ratio.withheld)
 
 
-def _page(name: str, parity: CheckReport, times: Mapping[str, float], timing: Timing, lines: Sequence[str]) -> Page:
+def _table(times: Mapping[str, float], timing: Timing) -> Table:
     """Each mode with its time, and how long the port takes beside it."""
     rows = [(mode, numbers.seconds(seconds), _beside(timing, mode)) for mode, seconds in times.items()]
-    titles = ("mode", "a call", f"time of {PORT} over it")
-    return Page(name, parity.verdict, titles if rows else (), rows, lines)
+    return Table(columns("mode", "a call", f"time of {PORT} over it"), rows)
 
 
 def _beside(timing: Timing, mode: str) -> str:

@@ -42,12 +42,6 @@ class CarriedWeights:
 def carry_weights(model: Any, module: Any, names: Mapping[str, str], allowances: Mapping[str, str]) -> CarriedWeights:
     """As `jaxport.carry_weights`.
 
-    Args:
-      model: of Keras.
-      module: of nnx.
-      names: path of a layer -> path of its module, where names differ.
-      allowances: path of a variable that keeps what it has -> why.
-
     Raises:
       RequestError: an object is of another kind, or weights or attributes do not fit; nothing is set then.
     """

@@ -14,6 +14,7 @@ from compare.record.parity_part import Place
 from compare.record.vocabulary import FAIL, NOT_JUDGED, PASS
 from compare.record.workload_part import Workload
 from compare.report import console, table_page, terminal, verdicts
+from compare.report.pages import Table, columns
 from compare.report.showable import one_line, printable
 from compare.report.table_page import Display
 from compare.report.verdicts import GateRow
@@ -111,18 +112,18 @@ def report_of(record: Record, weights: WeightPairs | None = None, further: Seque
         record=to_json(record),
         _text=_text(record, lines),
         _complaints=verdicts.complaints(name, part),
-        _html=table_page.render(_page(name, part, lines)),
+        _html=_page(name, part, lines),
     )
 
 
-def _page(name: str, part: Workload, further: Sequence[str]) -> table_page.Page:
+def _page(name: str, part: Workload, further: Sequence[str]) -> str:
     """The verdict, the gates, and the first place that fails."""
     gates = verdicts.gates(part)
     why = ["" if row.verdict in (FAIL, NOT_JUDGED) else row.reason for row in gates]
     rows = [(row.name, verdicts.cell(row.verdict), reason) for row, reason in zip(gates, why, strict=True)]
     places = [f"First place that fails: {leaf.place}" for row in gates for leaf in row.failing][:1]
     lines = (*places, *verdicts.complaints(name, part), *further)
-    return table_page.Page(name, verdicts.outcome(part), ("gate", "verdict", ""), rows, lines)
+    return table_page.render(name, verdicts.outcome(part), Table(columns("gate", "verdict", ""), rows), lines)
 
 
 def _message(row: GateRow) -> str:

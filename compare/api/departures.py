@@ -9,6 +9,7 @@ from rich.console import Console
 from compare.hlo.locate import Departure, OperationPlace
 from compare.prove import locating
 from compare.record.vocabulary import FAIL, NOT_JUDGED, PASS
+from compare.report.numbers import count_of, list_first
 from compare.report.page_console import print_facts, print_lines
 from compare.report.pages import Cell, Facts
 from compare.report.showable import relative_place
@@ -57,25 +58,15 @@ def _headline(result: locating.Located) -> str:
         return "agrees"
     if result.verdict != locating.DEPARTS:
         return f"{'not applicable' if _has_none(result) else 'not judged'}: {result.reason}"
-    kinds = f"{len(result.departures)} new departure" if result.again else f"{len(result.departures)} departure"
-    where = f"in {result.dtype}; {_list_names(result.results)} differ{'s' if len(result.results) == 1 else ''}"
+    names = list_first(result.results, 3)
     if not result.departures:
-        return f"departs where an earlier pass does; {_list_names(result.results)} differ"
-    return f"{kinds}{'s' if len(result.departures) > 1 else ''} {where}"
-
-
-def _list_names(names: tuple[str, ...], most: int = 3) -> str:
-    more = [f"{len(names) - most} more"] if len(names) > most else []
-    return ", ".join([*names[:most], *more])
+        return f"departs where an earlier pass does; {names} differ"
+    departures = count_of(len(result.departures), "new departure" if result.again else "departure")
+    return f"{departures} in {result.dtype}; {names} differ{'s' if len(result.results) == 1 else ''}"
 
 
 def facts(departure: Departure, result: locating.Located) -> Iterator[tuple[str, Cell]]:
-    """What is known of an operation to blame, a title and a text each.
-
-    Args:
-      departure: the operation.
-      result: of its pass.
-    """
+    """What is known of an operation to blame, a title and a text each."""
     title = f"{departure.kind} {departure.op}" + (f", {departure.times} times" if departure.times > 1 else "")
     inside = f", in the {', in the '.join(reversed(departure.inside))}" if departure.inside else ""
     yield "operation", Cell(title + inside, "fail")

@@ -1,4 +1,4 @@
-"""`jaxport doctor`: what is in a model, and what will hurt when it is ported, as a caller reads it."""
+"""`jaxport.doctor`: the contents of a model, and what will be hard to port."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ from compare.report import doctor_words as words
 from compare.report import table_page, terminal
 from compare.report.doctor_page import console_page
 from compare.report.page_console import print_page
+from compare.report.pages import Table, columns
 from compare.report.showable import on_lines
-from compare.report.table_page import Display, Page
+from compare.report.table_page import Display
 from compare.sides.model_worker import ModelWorker
 from compare.sides.weight_workers import KerasModel
 from workloads._inspection import Inspection
@@ -56,11 +57,11 @@ def report(diagnosis: Diagnosis) -> DoctorReport:
         places=diagnosis.places,
         record=to_json(diagnosis),
         _text=terminal.text_of(lambda console: print_page(console_page(diagnosis), console)),
-        _html=table_page.render(_page(on_lines(diagnosis))),
+        _html=_page(on_lines(diagnosis)),
     )
 
 
-def _page(diagnosis: Diagnosis) -> Page:
+def _page(diagnosis: Diagnosis) -> str:
     """Each finding with what to do about it, then the layers and what is left to write."""
     findings = [
         (
@@ -75,8 +76,8 @@ def _page(diagnosis: Diagnosis) -> Page:
     ]
     lines = [words.headline(diagnosis), words.summary(diagnosis), *words.effort(diagnosis)]
     lines += [words.of_init(diagnosis), *(diagnosis.places or ())]
-    titles = ("finding", "severity", "what", "advice", "where")
-    return Page(diagnosis.target, "", titles if findings else (), findings, [line for line in lines if line])
+    table = Table(columns("finding", "severity", "what", "advice", "where"), findings)
+    return table_page.render(diagnosis.target, "", table, [line for line in lines if line])
 
 
 def diagnose(model: NamedModel) -> Diagnosis:
@@ -92,12 +93,12 @@ def diagnose(model: NamedModel) -> Diagnosis:
     title = model.shown or model.target
     command = "" if model.shown else command_of_init(model)
     diagnosis = diagnosing.diagnose(title, inspection, port=port, no_port=no_port, command=command)
-    # A worker read a copy of a model in memory, in a file of which the caller knows nothing.
+    # For a model in memory, a worker read a file that the caller does not know.
     return msgspec.structs.replace(diagnosis, kind="keras model") if model.shown else diagnosis
 
 
 def _predict(worker: ModelWorker, model: NamedModel, inspection: Inspection) -> tuple[PredictedPort | None, str]:
-    """What `jaxport init` would leave to be written of a model; None, and why, where it does not read it."""
+    """The places that `jaxport init` would leave; None, and the reason, if it does not read the model."""
     try:
         if inspection.kind.startswith("keras"):
             return writing_ports.predict_port(worker.architecture(KerasModel(model.target, custom=model.custom))), ""

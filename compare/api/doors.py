@@ -42,12 +42,6 @@ def workers(timeout_s: float) -> Iterator[Pool]:
 def check(tf_fn: Any, jax_fn: Any | None, inputs: Mapping[str, Any] | None, options: Options) -> CheckReport:
     """As `jaxport.check`.
 
-    Args:
-      tf_fn: the original, or a port file.
-      jax_fn: its port; None beside a port file.
-      inputs: by name; None beside a port file.
-      options: whatever else the caller said.
-
     Raises:
       Foreseen: the check cannot be carried out.
     """
@@ -64,13 +58,6 @@ def locate(
     tf_fn: Any, jax_fn: Any | None, inputs: Mapping[str, Any] | None, passes: Sequence[str], options: Options
 ) -> LocateReport:
     """As `jaxport.locate`.
-
-    Args:
-      tf_fn: the original, or a port file.
-      jax_fn: its port; None beside a port file.
-      inputs: by name; None beside a port file.
-      passes: that are searched; empty for all.
-      options: whatever else the caller said.
 
     Raises:
       Foreseen: it cannot be searched.
@@ -90,13 +77,6 @@ def bench(
 ) -> BenchReport:
     """As `jaxport.bench`: each framework is timed in processes of its own.
 
-    Args:
-      tf_fn: the original, or a port file.
-      jax_fn: its port; None beside a port file.
-      inputs: by name; None beside a port file.
-      timing: how it is timed.
-      options: whatever else the caller said.
-
     Raises:
       Foreseen: it cannot be judged or timed.
     """
@@ -112,13 +92,6 @@ def compare_programs(
     tf_fn: Any, jax_fn: Any | None, inputs: Mapping[str, Any] | None, which: ProgramOptions, options: Options
 ) -> ProgramsReport:
     """As `jaxport.compare_programs`.
-
-    Args:
-      tf_fn: the original, a port file, or a program.
-      jax_fn: its port, or the other program; None beside a port file.
-      inputs: by name; None beside a port file or programs.
-      which: programs are compared.
-      options: whatever else the caller said.
 
     Raises:
       Foreseen: they cannot be compared.
@@ -141,12 +114,6 @@ def compare_programs(
 def diagnose(model: Any, inputs: Mapping[str, str] | None, custom: Sequence[str], timeout_s: float) -> DoctorReport:
     """As `jaxport.doctor`.
 
-    Args:
-      model: a file, FILE.py:NAME, or a Keras model of this process.
-      inputs: of code, by name.
-      custom: FILE.py:NAME of classes that a file of Keras names.
-      timeout_s: how long a worker may take for one request.
-
     Raises:
       Foreseen: it cannot be read.
     """
@@ -163,14 +130,6 @@ def write_port_files(
     **writing: Any,
 ) -> WrittenPort:
     """As `jaxport.write_port`.
-
-    Args:
-      model: as of `diagnose`.
-      folder: of the port.
-      inputs: of code, by name.
-      custom: likewise.
-      timeout_s: likewise.
-      writing: batch, steps, force, run and quiet.
 
     Raises:
       Foreseen: it cannot be written.

@@ -1,4 +1,4 @@
-"""What a caller can put right, as a function says it: options of the command line are arguments there."""
+"""Error messages of the command line for functions, in which options are arguments."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _OPTION = re.compile(r"(?<![\w-])--([a-z]+(?:-[a-z]+)*)")
 
 
 def in_python(text: str) -> str:
-    """One line that names arguments; what stands between backticks is a command, and stays.
+    """The line with arguments in place of options; text between backticks is a command and stays.
 
     Args:
       text: of an error: "expected a dimension that an --input names".

@@ -29,12 +29,6 @@ _NEEDED = {(TF, "eager"): "run", (TF, "graph"): "trace", (JAX, "jit"): "trace"}
 def check(tf_fn: object, jax_fn: object, inputs: Mapping[str, Any], options: Options) -> CheckReport:
     """As `jaxport.check` of objects.
 
-    Args:
-      tf_fn: the original.
-      jax_fn: its port.
-      inputs: by name, in the order of the arguments.
-      options: whatever else the caller said.
-
     Raises:
       RequestError: the check cannot be carried out.
     """

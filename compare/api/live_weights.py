@@ -12,6 +12,7 @@ import numpy as np
 
 from compare.api.in_python import in_python
 from compare.parity import measure
+from compare.report.numbers import list_first
 from compare.weights.carrying import planned_weights
 from compare.weights.planning import Move, Plan, without_misfits
 from workloads._framework import Unsupported
@@ -185,15 +186,14 @@ def _sentence(plan: Plan, source: Source, variables: Arrays) -> str:
     ]
     paths_written = {path for move in plan.moves for path in move.variables}
     rest = [path for path in variables if path not in paths_written]
-    parts = [f"{what} {_list_names(names)}" for what, names in (("weights", weights), ("variables", rest)) if names]
+    parts = [
+        f"{what} {list_first(names, _MOST_NAMED)}"
+        for what, names in (("weights", weights), ("variables", rest))
+        if names
+    ]
     # That a variable is left over follows from the others.
     lines = [finding.line for finding in plan.findings if finding.kind != "variable"] or [
         finding.line for finding in plan.findings
     ]
     why = "; ".join(in_python(line) for line in lines[:_MOST_NAMED])
     return f"{' and '.join(parts)} are not paired, and constant in this check ({why})" if parts else ""
-
-
-def _list_names(names: Sequence[str]) -> str:
-    more = len(names) - _MOST_NAMED
-    return f"{', '.join(names[:_MOST_NAMED])}{f' and {more} more' if more > 0 else ''}"

@@ -16,8 +16,9 @@ from compare.plain_json import to_json
 from compare.progress import Reporter
 from compare.prove import locating
 from compare.report import table_page, terminal
+from compare.report.pages import Table, columns
 from compare.report.showable import one_line
-from compare.report.table_page import Display, Page
+from compare.report.table_page import Display
 from compare.sides.pool import Pool
 from workloads._declared import AnyWorkload
 from workloads._framework import PASSES
@@ -81,13 +82,6 @@ def locate_objects(
 ) -> LocateReport:
     """As `jaxport.locate` of objects of this process.
 
-    Args:
-      tf_fn: the original.
-      jax_fn: its port.
-      inputs: by name, in the order of the arguments.
-      passes: that are searched; empty for all.
-      options: further arguments of the caller.
-
     Raises:
       RequestError, SideError: it cannot be searched.
     """
@@ -98,12 +92,6 @@ def locate_objects(
 
 def locate_files(pool: Pool, workload: AnyWorkload, passes: Sequence[str], progress: Reporter) -> LocateReport:
     """As `jaxport.locate` of files.
-
-    Args:
-      pool: of workers.
-      workload: that files declare.
-      passes: that are searched; empty for all.
-      progress: shows each step.
 
     Raises:
       RequestError, SideError: it cannot be searched.
@@ -135,11 +123,11 @@ def _report(results: Mapping[str, Mapping[str, locating.Located]]) -> LocateRepo
         passes={pass_: result.verdict for pass_, result in passes.items()},
         record=to_json(locating.record(results)),
         _text="\n".join(filter(None, [terminal.text_of(lambda console: words.show(results, console)), sentence])),
-        _html=table_page.render(_page(name, verdict, passes, sentence)),
+        _html=table_page.render(one_line(name), verdict, _table(passes), [one_line(sentence)]),
     )
 
 
-def _page(name: str, verdict: str, passes: Mapping[str, locating.Located], sentence: str) -> Page:
+def _table(passes: Mapping[str, locating.Located]) -> Table:
     """Each operation with both lines, both values, the cause and the proof, as the console has them."""
     texts = [
         (pass_, {title: fact.whole for title, fact in words.facts(departure, result)})
@@ -147,7 +135,7 @@ def _page(name: str, verdict: str, passes: Mapping[str, locating.Located], sente
         for departure in result.departures
     ]
     rows = [tuple(one_line(cell) for cell in (pass_, *(of.get(title, "") for title in _TITLES))) for pass_, of in texts]
-    return Page(one_line(name), verdict, ("pass", *_TITLES) if rows else (), rows, [one_line(sentence)])
+    return Table(columns("pass", *_TITLES), rows)
 
 
 def _departure(pass_: str, departure: Departure, departures: int) -> FirstDeparture:

@@ -24,7 +24,6 @@ from compare.porting.writing_ports import Port
 from compare.progress import Reporter
 from compare.report import table_page, verdicts
 from compare.report.showable import one_line
-from compare.report.table_page import Page
 from compare.run import whole_run
 from compare.run.whole_run import RunResult
 from compare.sides._side import SIDES
@@ -66,7 +65,7 @@ class WrittenPort:
 
     def _repr_html_(self) -> str:
         verdict = verdicts.LEFT if self.unwritten else ""
-        page = table_page.render(Page(one_line(str(self.folder)), verdict, (), (), self._lines()))
+        page = table_page.render(one_line(str(self.folder)), verdict, None, self._lines())
         return page + (self.report._repr_html_() if self.report else "")
 
     def _lines(self) -> list[str]:
@@ -92,12 +91,6 @@ class Writing:
 
 def write_port(model: NamedModel, folder: Path, writing: Writing, progress: Reporter) -> WrittenPort:
     """As `jaxport.write_port`.
-
-    Args:
-      model: that is ported.
-      folder: of the port.
-      writing: how.
-      progress: shows each step.
 
     Raises:
       RequestError: the model cannot be read, or the folder is not to be written to.

@@ -21,9 +21,11 @@ from compare.record.envelope import SCHEMA
 from compare.record.vocabulary import FAIL, NOT_JUDGED, PASS
 from compare.report import table_page, terminal
 from compare.report.alignments import print_alignments
+from compare.report.numbers import count_of
+from compare.report.pages import Table, columns
 from compare.report.region_tables import print_regions
 from compare.report.showable import one_line
-from compare.report.table_page import Display, Page
+from compare.report.table_page import Display
 from compare.sides.pool import Pool
 from workloads._declared import AnyWorkload
 
@@ -159,7 +161,7 @@ def _report(pair: Mapping[str, Any]) -> ProgramsReport:
         message=message,
         record=record,
         _text=terminal.text_of(lambda console: _show(record, console, verdict, message)),
-        _html=table_page.render(_page(pair["name"], verdict, level, levels, differences)),
+        _html=_page(f"{pair['name']}: {_WORDS[verdict]} at level {level}", levels, differences),
     )
 
 
@@ -185,19 +187,12 @@ def _show(record: Mapping[str, Any], console: Console, verdict: str, message: st
 _WORDS = {PASS: "equal", FAIL: "not equal", NOT_JUDGED: "not judged"}
 
 
-def _page(
-    name: str, verdict: str, level: str, levels: Mapping[str, ProgramLevel], differences: Sequence[ProgramDifference]
-) -> Page:
-    titles = ("level", "", "values of both", "of tf alone", "of jax alone")
+def _page(name: str, levels: Mapping[str, ProgramLevel], differences: Sequence[ProgramDifference]) -> str:
+    titles = columns("level", "", "values of both", "of tf alone", "of jax alone")
     texts = [_line(difference) for difference in differences[:_MOST_LINES]]
     more = len(differences) - len(texts)
-    return Page(
-        name=f"{name}: {_WORDS[verdict]} at level {level}",
-        verdict="",
-        titles=titles,
-        rows=[(title, *_cells(counts)) for title, counts in levels.items()],
-        lines=[*texts, *([f"and {more} more"] if more > 0 else [])],
-    )
+    table = Table(titles, [(title, *_cells(counts)) for title, counts in levels.items()])
+    return table_page.render(name, "", table, [*texts, *([f"and {more} more"] if more > 0 else [])])
 
 
 def _cells(counts: ProgramLevel) -> Sequence[str]:
@@ -210,4 +205,4 @@ def _cells(counts: ProgramLevel) -> Sequence[str]:
 def _line(difference: ProgramDifference) -> str:
     where = f" ({', '.join(difference.sources[:2])})" if difference.sources else ""
     meaning = f": {difference.meaning}" if difference.meaning else ""
-    return f"{difference.name}, {difference.places} place{'' if difference.places == 1 else 's'}{meaning}{where}"
+    return f"{difference.name}, {count_of(difference.places, 'place')}{meaning}{where}"

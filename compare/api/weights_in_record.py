@@ -39,12 +39,7 @@ def with_weights(record: Record, name: str, pairs: WeightPairs) -> Record:
 
 
 def with_constants(record: Record, name: str) -> Record:
-    """The record of functions that read variables: who reads that gradients pass has to know of which.
-
-    Args:
-      record: of one workload.
-      name: of it.
-    """
+    """The record of functions that read variables: who reads that gradients pass has to know of which."""
     parity = record.workloads[name].parity
     return record if parity is None else _keep(record, name, _add_note(parity, _OF_INPUTS))
 

@@ -1,4 +1,4 @@
-"""How large the compiled blocks of a chain of layers have to be: what compiling it whole still gains, by block."""
+"""How large compiled blocks of a chain of layers have to be: what compiling the whole chain gains, by block."""
 
 from __future__ import annotations
 
@@ -58,11 +58,7 @@ class Advice:
 
 
 def advice(blocks: Sequence[Blocks]) -> Advice:
-    """What follows for the size of blocks.
-
-    Args:
-      blocks: of rising size.
-    """
+    """The advice on the size of blocks, which come from small to large."""
     enough: list[Blocks] = []
     for block in reversed(blocks):
         if not block.is_known or block.is_too_small:
@@ -74,8 +70,8 @@ def advice(blocks: Sequence[Blocks]) -> Advice:
 def link(a: Rounds, through: Rounds, base: Rounds, base_through: Rounds) -> stats.Ratio | None:
     """The ratio of two arms that did not run in the same rounds, through a third one that ran beside both.
 
-    One value a pair: the median over rounds of log(a / through), less that of log(base / base_through). None without a
-    pair in which all ran.
+    One value for each pair: the median over rounds of log(a / through) minus that of log(base / base_through). None if
+    all four ran in no pair.
 
     Args:
       a: seconds by pair, then round.

@@ -47,9 +47,6 @@ class Crossing:
 def crossings(points: Sequence[Point]) -> list[Crossing]:
     """Every change of sides, by size.
 
-    Args:
-      points: of rising size.
-
     Raises:
       ValueError: their sizes do not rise.
     """

@@ -41,7 +41,7 @@ def last_level_cache_bytes(caches: Path = CACHES) -> int | None:
 
 
 def bandwidth(kind: str, working_set_bytes: int, threads: int) -> float:
-    """Bytes read plus written a second by threads that each pass over a part of the working set of their own.
+    """Bytes per second, read and written, of threads that each pass over their own part of the working set.
 
     Args:
       kind: of traffic: read, copy or triad.
@@ -100,7 +100,7 @@ def triad(out: np.ndarray, a: np.ndarray, b: np.ndarray) -> None:
 
 
 def _spans(step: Step, repeats: int, barrier: Barrier) -> list[Span]:
-    """When this thread began and ended each round; the first pass warms up and is dropped."""
+    """Start and end of each round in this thread, without the first, which warms up."""
     step()
     spans = []
     for _ in range(ROUNDS):

@@ -1,4 +1,4 @@
-"""What a user waits for before the steady state, by phase, and what a mode costs in memory: arithmetic only."""
+"""Times of each phase before the steady state, and the memory of a mode: arithmetic only."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def steady_calls(one_s: float) -> int:
 
 
 class Start(msgspec.Struct, frozen=True):
-    """What a worker measured of one target in a process that did nothing else. None: the framework does not tell."""
+    """What a worker measured of one target in a process of its own; None is what the framework does not report."""
 
     import_s: float
     """Seconds to import the framework."""
@@ -80,7 +80,7 @@ def process_of(start: Start) -> Stages:
 
 
 def memory_of(start: Start) -> Memory | None:
-    """What the compiler said of the memory, where it did."""
+    """The memory that the compiler reported."""
     memory = start.analysis.memory
     if memory is None:
         return None
@@ -88,7 +88,7 @@ def memory_of(start: Start) -> Memory | None:
 
 
 def median(processes: Sequence[Stages]) -> Stages:
-    """The median of every figure by itself, so that parts need not add up; what one lacks comes from the others."""
+    """The median of each figure by itself, so parts need not add up; a process may lack a figure."""
     names = Stages.__struct_fields__
     medians = {name: _median([getattr(process, name) for process in processes]) for name in names}
     return Stages(**medians | {"compile_derived": any(process.compile_derived for process in processes)})

@@ -186,7 +186,7 @@ def _unpack(path: Path, scratch: Path) -> Path:
             _extract(archive, top, folder / INDEX, MOST_INDEX_BYTES)
             entries = _index(folder).modules
             limits = {name: most for entry in entries for name, most in entry.declared_bytes.items()}
-            rest = _most_unpacked(path)
+            rest = max(LEAST_UNPACKED_BYTES, min(MOST_UNPACKED_BYTES, MOST_RATIO * path.stat().st_size))
             for name in sorted({name for entry in entries for name in entry.files}):
                 most = limits.get(name)
                 most = rest if most is None else min(rest, most)
@@ -213,10 +213,6 @@ def _extract(archive: zipfile.ZipFile, name: str, target: Path, most: int) -> in
     with target.open("wb") as file:
         unpack(archive, name, file, most)
         return file.tell()
-
-
-def _most_unpacked(path: Path) -> int:
-    return max(LEAST_UNPACKED_BYTES, min(MOST_UNPACKED_BYTES, MOST_RATIO * path.stat().st_size))
 
 
 def _programs(folder: Path) -> list[Module]:

@@ -1,4 +1,4 @@
-"""How far results of one program lie from each other: absolute, relative, in units in the last place, NaN apart."""
+"""Distances of results of one program: absolute, relative, and in units in the last place; NaN is separate."""
 
 from __future__ import annotations
 

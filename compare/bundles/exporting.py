@@ -60,7 +60,7 @@ class Exported:
 
 
 def export(request: Request, folder: Path, scratch: Path, reporter: Reporter) -> Exported:
-    """Fill a folder with a port's forward pass; what could not be delivered, and what it compiles to.
+    """Write a port's forward pass into a folder; return the failures and the sizes of executables.
 
     Args:
       request: what to export; its targets are not asked for.
@@ -96,7 +96,7 @@ def export(request: Request, folder: Path, scratch: Path, reporter: Reporter) ->
 
 
 def _starting(request: Request, scratch: Path, cache: Path) -> Callable[[str], LiveSide]:
-    """Starts a worker; TensorFlow's keeps what XLA compiles in a folder: no other way tells how large that is."""
+    """Starts a worker. TensorFlow's keeps what XLA compiles in a folder, because only files show its size."""
 
     def start(name: str) -> LiveSide:
         settings = Settings(compilation_cache=cache) if name == TF else Settings()
@@ -185,7 +185,7 @@ def _write(folder: Path, environment: Mapping[str, Any], instance: Prepared, pro
 def npz(arrays: Arrays) -> bytes:
     """Arrays as a file that `numpy.load` reads without pickle; a type that NumPy lacks follows the name, after "::".
 
-    They are stored row by row, as the runners in C++ read them.
+    They are stored in row-major order, as the runners in C++ read them.
     """
     by_name = dict(_plain(name, np.asarray(array, order="C")) for name, array in arrays.items())
     file = io.BytesIO()

@@ -1,4 +1,4 @@
-"""Two clusterings held against each other: which nodes left their cluster, which came in, and what is new."""
+"""Differences of two clusterings: which nodes left their cluster, which entered it, and which are new."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def partners(
 ) -> tuple[Pairs, Sequence[GraphNode], Sequence[GraphNode]]:
     """Pairs of nodes that are the same in both graphs, and those of either graph that have no partner.
 
-    An edit moves lines and numbers names anew: the text of a line tells more than a name does. Names tell the nodes of
-    one line apart that both graphs have, as where all of a model is called in it.
+    An edit moves lines and changes the numbers in names, so the text of a line is more reliable than a name. Names
+    distinguish nodes of one line, such as the line that calls a whole model.
     """
     by_line, left_over, right_over = _pair(list(left), list(right), lambda node: node.line.strip())
     by_name, left_only, right_only = _pair(left_over, right_over, lambda node: node.name)
@@ -63,7 +63,7 @@ def _pair(
 
 
 def _groups(pairs: Pairs) -> Mapping[str, str]:
-    """By cluster of the first, that of the second with most of its nodes: names are numbers of a process."""
+    """By cluster of the first graph, the cluster of the second one with most of its nodes: names differ by process."""
     counts: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     for first, second in pairs:
         if first.cluster and second.cluster:

@@ -81,7 +81,7 @@ class LoggedFunction:
     Attributes:
       function: its name; empty where the graph was none of a function.
       graph: the file that the graph was written to before its clusters were cut out; empty of none.
-      looked_at: the nodes that TensorFlow asked of whether they can be compiled.
+      looked_at: the nodes of which TensorFlow tested whether they can be compiled.
       refused: by node, why it cannot.
       taken_out: by node, why it left its cluster again.
       candidates: how many nodes TensorFlow found that can be compiled; None where it did not say.
@@ -143,7 +143,7 @@ def read_log(lines: Iterable[str]) -> ClusteringLog:
 
 
 def is_of_clustering(line: str) -> bool:
-    """Whether a line is information of one of MODULES: nobody but who asks about clusters wants to see it."""
+    """Whether a line is information of one of MODULES, which matters only to questions about clusters."""
     match = _LINE.fullmatch(line.rstrip("\n"))
     return match is not None and line[0] == "I" and PurePath(match["file"]).stem in MODULES
 
@@ -194,7 +194,7 @@ def _look(function: LoggedFunction, values: Mapping[str, str]) -> None:
 
 
 def _uncompilable(function: LoggedFunction, values: Mapping[str, str]) -> None:
-    """A node within what the node at hand calls is the reason why that one cannot be compiled."""
+    """Record that a node cannot be compiled because of a node in the function that it calls."""
     at_hand = function.looked_at[-1] if function.looked_at else values["node"]
     within = f"{values['node']} (op {values['op']})" if at_hand != values["node"] else ""
     function.refused.setdefault(at_hand, Refusal(values["reason"] or f"op {values['op']}", within))

@@ -48,10 +48,6 @@ def add_custom(command: argparse.ArgumentParser) -> None:
 def custom(options: argparse.Namespace, target: str) -> tuple[str, ...]:
     """What --custom names.
 
-    Args:
-      options: of a command.
-      target: that they are for.
-
     Raises:
       RequestError: it names nothing, or the target is no file of Keras.
     """

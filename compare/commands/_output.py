@@ -1,4 +1,4 @@
-"""Where a command writes, what it prints, and the verdict on the run that it made."""
+"""Writes and prints what a command made, and concludes the verdict of a run."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _LONGEST_NAME = 255
 def deliver(
     result: RunResult, out: Path, as_json: bool, history: Path | None = None, baseline: Mode | None = None
 ) -> Conclusion:
-    """Write results.json, report.html and the pages of the programs, and print the overview; the verdict on the run.
+    """Write results.json, report.html and the pages of programs, print the overview, and return the verdict.
 
     Args:
       result: the record, and the views of its programs.
@@ -89,7 +89,7 @@ def or_else(rescue: Callable[[], object]) -> Iterator[None]:
 
 
 def keep(name: str, write: Callable[[Path], object]) -> bool:
-    """Write results that took long into a new temporary folder and say where; whether that worked."""
+    """Write results into a new temporary folder and print its path; return whether that worked."""
     try:
         path = Path(tempfile.mkdtemp(prefix="jaxport-kept-", dir=outside_scratch())) / name
         with or_else(path.parent.rmdir):
@@ -101,7 +101,7 @@ def keep(name: str, write: Callable[[Path], object]) -> bool:
 
 
 def rescue(record: Any, name: str, as_json: bool) -> None:
-    """Keep a record that cannot be written where it should be; print it if JSON was asked for, or no disk takes it.
+    """Keep a record that cannot be written to its place; print it for --json, or if no disk has space.
 
     Args:
       record: as JSON.
@@ -146,7 +146,7 @@ def _obstacle(path: Path) -> str:
         return "a folder: name a file in it"
     if path.is_symlink() and not path.exists():
         return "a broken symbolic link: remove it, or name another file"
-    # A device or a pipe would be replaced by the file.
+    # Writing would replace a device or a pipe by a file.
     return "a device, pipe or socket: name another file" if path.exists() and not path.is_file() else ""
 
 

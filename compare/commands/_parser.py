@@ -1,4 +1,4 @@
-"""The parser of every command, and what of it is needed before a command is imported."""
+"""The parser of every command, and its parts that are needed before a command is imported."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Help:
 
 
 class Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line."""
+    """An argument parser that reports an error in one line."""
 
     def error(self, message: str) -> NoReturn:
         """Raise instead of printing the usage.

@@ -27,7 +27,7 @@ _RESULTS = (
 
 def log_console() -> Console:
     console = terminal.console()
-    # In a log nothing need be cut to the 80 columns that an unknown width stands for.
+    # In a log, whose width is unknown, nothing is cut to 80 columns.
     return console if console.is_terminal else terminal.console(width=LOG_WIDTH)
 
 

@@ -1,4 +1,4 @@
-"""Standard output and error, made fit to print any text before anything is printed; nothing but Python is needed."""
+"""Prepares standard output and error for any text, before anything is printed, with Python alone."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import sys
 
 
 def open_streams() -> None:
-    """Have output and errors take every text: what is closed takes all and keeps none, and ASCII takes escapes."""
+    """Make both streams accept every text: a closed stream drops it, an ASCII stream escapes it."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
-            # print() would take standard output in the place of a closed standard error.
+            # If standard error is closed, print() would write to standard output.
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - open as long as the program
         elif isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

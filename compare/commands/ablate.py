@@ -1,4 +1,4 @@
-"""`jaxport tune ablate`: what each pass and feature of XLA buys, by leaving out one at a time."""
+"""`jaxport tune ablate`: what each pass and feature of XLA gains, measured by leaving it out."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def conclude(ablations: Mapping[str, Ablation], has_gates: bool) -> Conclusion:
 
 @hold_signals()
 def _write(options: argparse.Namespace, ablations: Mapping[str, Ablation], record: object) -> None:
-    """The files that were asked for, after the result was printed."""
+    """Write the files of the options, after the result was printed."""
     if options.markdown is not None:
         write_atomically(options.markdown, markdown.render(ablation_page.page(ablations)))
     if options.out is not None:
@@ -163,7 +163,7 @@ def _plan(options: argparse.Namespace) -> live_ablation.Plan:
 
 
 def _omissions(options: argparse.Namespace) -> Sequence[Omission] | None:
-    """What was named, in place of everything; None where nothing was."""
+    """The passes and features that options name; None, which is all, where they name none."""
     omissions = (
         *leaving_out.parse(options.without),
         *leaving_out.of_options(candidate_options.parse(options.option)),

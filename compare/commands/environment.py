@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from compare.commands import _arguments
 from compare.commands._interpreters import interpreters
@@ -64,7 +63,7 @@ def _of_environment(environment: Environment) -> Iterator[tuple[str, str]]:
     yield "platform", environment.platform
     yield "processor", f"{environment.cpu}, {environment.cores} cores for jaxport"
     for side, fields in environment.sides.items():
-        yield side, _join_fields(fields)
+        yield side, ", ".join(f"{name} {value}" for name, value in fields.items() if value not in (None, ""))
 
 
 def _of_surroundings(around: Surroundings) -> Iterator[tuple[str, str]]:
@@ -76,7 +75,3 @@ def _of_surroundings(around: Surroundings) -> Iterator[tuple[str, str]]:
     yield "tools", ", ".join(f"{name} {'missing' if path is None else path}" for name, path in around.tools.items())
     for name, value in around.variables.items():
         yield name, value if len(value) <= _MOST_CHARACTERS else f"{value[:_MOST_CHARACTERS]}..."
-
-
-def _join_fields(fields: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in fields.items() if value not in (None, ""))

@@ -26,6 +26,7 @@ from compare.progress import reporter
 from compare.record import results_file
 from compare.record.envelope import SCHEMA, Record
 from compare.report import tables, terminal
+from compare.report.numbers import list_first
 from compare.report.verdicts import INCOMPLETE
 from compare.run import whole_run
 from compare.sides.settings import available_processors
@@ -98,7 +99,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> Conclusion | None:
-    """Read or measure, then tell; that it is incomplete where it was interrupted."""
+    """Read or measure, then explain; the verdict is incomplete after an interrupt."""
     source = _read(options) if _is_record(options) else _run(options)
     record = source.record
     names = list(record.workloads) if options.workload is None else [_find_name(record, options.workload, source.path)]
@@ -158,13 +159,7 @@ def _run(options: argparse.Namespace) -> _Measured:
 
 
 def _subject(options: argparse.Namespace, operands: Sequence[str | None], names: Sequence[str]) -> str:
-    """What was measured, as other commands take it.
-
-    Args:
-      options: of the command line.
-      operands: first, those that are given.
-      names: options that follow.
-    """
+    """The workload, as other commands take it."""
     words = [operand for operand in operands if operand]
     for name in names:
         content = getattr(options, name)
@@ -208,7 +203,5 @@ def _lines(explanation: Explanation) -> list[str]:
     for number, sentence in enumerate(explanation.sentences, 1):
         lines += [f"{number:2}. {sentence.text}.", f"    $ {sentence.command}"]
         if sentence.sources:
-            rest = len(sentence.sources) - 3
-            more = f" and {rest} more" if rest > 0 else ""
-            lines.append(f"    at {', '.join(sentence.sources[:3])}{more}")
+            lines.append(f"    at {list_first(sentence.sources, 3)}")
     return [*lines, ""]

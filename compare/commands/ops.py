@@ -96,7 +96,7 @@ def main(options: argparse.Namespace) -> Conclusion | None:
         terminal.print_json(_head(table) | {"operations": [_plain_operation(operation) for operation in operations]})
         return None
     console = terminal.console()
-    if not _is_narrowed(options):
+    if not (options.words or options.all or options.compilable or options.not_compilable):
         print_rows(operation_tables.count_table(table), console)
     elif len(operations) <= _IN_FULL:
         operation_tables.print_in_full(operations, console)
@@ -135,10 +135,6 @@ def _select(options: argparse.Namespace, table: RawTable) -> list[Found]:
     if options.compilable or options.not_compilable:
         names = [name for name in names if table.operations[name].compilable == options.compilable]
     return [finder.find(name) for name in names]
-
-
-def _is_narrowed(options: argparse.Namespace) -> bool:
-    return bool(options.words or options.all or options.compilable or options.not_compilable)
 
 
 def _head(table: RawTable) -> dict[str, Any]:

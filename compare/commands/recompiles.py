@@ -88,7 +88,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> Conclusion | None:
-    """Keep the ledger, print it; the verdict where a limit was given, or a side was not run."""
+    """Record and print the ledger; return the verdict if there is a limit, or a side was not run."""
     request = _example(options) if options.name else _own(options)
     pythons = interpreters(options)
     if options.out is not None:
@@ -103,7 +103,7 @@ def main(options: argparse.Namespace) -> Conclusion | None:
 
 
 def conclude(ledger: RecompilationLedger, most: int | None) -> Conclusion | None:
-    """The verdict on the programs that each side compiled; a side that could not be counted has none.
+    """The verdict on the number of programs that each side compiled; a side without a number has none.
 
     Args:
       ledger: of all sides.

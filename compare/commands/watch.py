@@ -59,7 +59,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> Conclusion:
-    """Judge at every save until an interrupt; the last verdict."""
+    """Judge at every save until an interrupt; return the last verdict."""
     ports = _files(options)
     if not ports:
         raise RequestError("expected a port file or functions of files to watch, found none: jaxport watch my_port.py")
@@ -74,7 +74,7 @@ def main(options: argparse.Namespace) -> Conclusion:
 
 @dataclass(frozen=True)
 class _Watch:
-    """What stays from one judgement to the next."""
+    """The state that judgements share."""
 
     options: argparse.Namespace
     out: Path
@@ -82,11 +82,7 @@ class _Watch:
     progress: Reporter
 
     def watch(self, files: WatchedFiles) -> Conclusion:
-        """Judge, wait for a save, and judge again; the last verdict once a signal comes.
-
-        Args:
-          files: that are watched.
-        """
+        """Judge, wait for a save, and judge again; return the last verdict after a signal."""
         conclusion = Conclusion(NOT_JUDGED, "No judgement was completed")
         try:
             while True:
@@ -101,7 +97,7 @@ class _Watch:
             return conclusion
 
     def _judge(self) -> Conclusion:
-        """Judge once and print what comes out; a port that cannot be read is not judged."""
+        """Judge once and print the result; a port that cannot be read is not judged."""
         start = time.monotonic()
         try:
             result = whole_run.run(self._request(), self.progress, self.pool)
@@ -118,7 +114,7 @@ class _Watch:
         return conclusion
 
     def _request(self) -> Request:
-        """Made anew each time: a port file declares sizes and bounds too."""
+        """A new request for each judgement, since a port file also declares sizes and bounds."""
         options = self.options
         return Request(
             workloads=_asked.workloads(options),

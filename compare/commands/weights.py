@@ -1,4 +1,4 @@
-"""`jaxport weights`: the weights of a Keras model carried into a Flax module, strictly, and back."""
+"""`jaxport weights`: carries the weights of a Keras model into a Flax module, strictly, and back."""
 
 from __future__ import annotations
 
@@ -225,7 +225,7 @@ def _file(out: Path) -> Path:
 def _new_folder(out: Path) -> Path:
     if os.path.lexists(out):
         raise RequestError(f"expected a new folder for --orbax, found that {out} is there: name another with -o")
-    # What can be written beside it can be written there.
+    # A file that can be written beside it can be written there.
     writable_file(out)
     return out
 
@@ -236,7 +236,7 @@ def _require_suffix(path: Path, suffix: str) -> None:
 
 
 def _names(path: Path | None) -> Mapping[str, str]:
-    """The pairs of a map, or of the receipt of weights that were carried into this module before."""
+    """The pairs of a map, or of the receipt of an earlier run with this module."""
     if path is None:
         return {}
     if path.name.endswith(receipt.SUFFIX):
@@ -250,7 +250,7 @@ def _names(path: Path | None) -> Mapping[str, str]:
 
 
 def _parse_allowances(texts: list[str], option: str) -> Mapping[str, str]:
-    """What an option names, each with its reason."""
+    """The names of an option, each with its reason."""
     what = "VARIABLE=REASON" if option == "--allow" else "PATH=REASON"
     reasons: dict[str, str] = {}
     for text in texts:

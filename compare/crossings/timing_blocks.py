@@ -108,14 +108,7 @@ def _series(
 def _with_times(
     runs: Sequence[BlockRun], samples: Sequence[Samples | None], level: float, threads: int | None
 ) -> list[BlockRun]:
-    """Every run with its times and ratios.
-
-    Args:
-      runs: by size of the blocks.
-      samples: likewise; None of what was not timed.
-      level: of every interval.
-      threads: that were asked for.
-    """
+    """Every run with its times and ratios."""
     pairs_of = [pairs.samples_of(samples_of_run.pairs) if samples_of_run else {} for samples_of_run in samples]
     base = next((seconds for run, seconds in zip(runs, pairs_of, strict=True) if run.block == UNCOMPILED), {})
     doubts = [_doubt(samples_of_run, threads) for samples_of_run in samples]

@@ -1,9 +1,11 @@
-"""Functions over their sizes: parity at each, times of those that agree in the same pairs of processes, the record."""
+"""Functions at several sizes: judges each size, and times those that pass in the same pairs of processes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from compare.bench import pairs, stats, timing
 from compare.bench.crossing_points import Point, crossings
@@ -71,7 +73,7 @@ def _judge(pool: Pool, series: Series, size: int, instance: Prepared | str, repo
 def judged_series(
     series: Series, runs: Sequence[SizedRun], samples: Sequence[Samples | None], threads: int | None
 ) -> SizeSeries:
-    """What may be said of a function over its sizes.
+    """The record of a function over its sizes.
 
     Args:
       series: the function.
@@ -98,10 +100,8 @@ def _add_times(run: SizedRun, samples: Samples, level: float, threads: int | Non
     summary = timed_samples.summarise(samples, (), threads).timing
     rounds_by_arm = pairs.samples_of(samples.pairs)
     ratios = {str(pair): _ratio(pair, summary, rounds_by_arm, level) for pair in RATIOS}
-    return SizedRun(
-        size=run.size,
-        parity=run.parity,
-        reason=run.reason,
+    return replace(
+        run,
         seconds={mode: mode_times.median_s for mode, mode_times in summary.modes.items()},
         ratios=ratios,
         null=summary.null,

@@ -10,12 +10,7 @@ _PARTS = frozenset({"slice", "dynamic-slice", "gather"})
 
 
 def traffic(node: Node, graph: Graph) -> int:
-    """Bytes that an operation moves: operands, of which a part may be read, and results, of which one may be written.
-
-    Args:
-      node: the operation.
-      graph: that it stands in.
-    """
+    """Bytes that an operation moves: operands, of which it may read a part, and results, of which it may write one."""
     operands = [graph.nodes[key] for key in node.operands]
     if node.opcode != "fusion":
         return _alone(node, operands)

@@ -128,7 +128,7 @@ class _Survey:
             self._reporter.step(f"{side}/{reference}")
             try:
                 group = self._group(side, 1, self._asked.devices)
-                self._references[side, reference] = self._runs(group, side, reference)
+                self._references[side, reference] = self._step(group, f"{side}/{reference}", reference)[0]
                 if reference == IN_TURN:
                     self._plant(group, side)
                     self._repeat(group, side)
@@ -193,9 +193,6 @@ class _Survey:
                 ]
             group.loaded = division
         return group
-
-    def _runs(self, group: Group, side: str, strategy: str) -> Runs:
-        return self._step(group, f"{side}/{strategy}", strategy)[0]
 
     def _step(self, group: Group, name: str, strategy: str) -> tuple[Runs, int | None, list[Unlike]]:
         """The runs of both float types; what the float32 one compiled; copies that differ in either."""

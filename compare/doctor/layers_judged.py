@@ -262,7 +262,7 @@ def _kind(group: Sequence[Facts], port: PredictedPort | None) -> LayerKind:
         class_name=layer.class_name,
         module=layer.module,
         means=dict(means),
-        flax=_name_called(row.flax) if row else "",
+        flax=row.flax.partition("(")[0] if row else "",
         linen=row.linen if row else "",
         jax=row.jax.strip() if row else "",
         example=(row.keras, row.flax) if row and row.has_counterpart else (),
@@ -279,11 +279,6 @@ def _activation(layer: Layer) -> str:
     """The activation of a layer; "" of none."""
     name = layer.config.get("activation")
     return "" if name in (None, "linear") else str(name)
-
-
-def _name_called(expression: str) -> str:
-    """The name of what an expression calls first: "nnx.Conv" of "nnx.Conv(3, 5, (3, 3))"."""
-    return expression.partition("(")[0]
 
 
 def effort(layers: Sequence[Layer], port: PredictedPort | None = None) -> dict[Means, int]:

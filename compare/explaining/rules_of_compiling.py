@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator
 
 from compare.explaining.sentences import CLUSTERS, Case, Figure, Sentence, present_figures
-from compare.record.clustering_part import ClusteredShare, NodesOutside
+from compare.record.clustering_part import ClusteredShare
 from compare.record.ledger_part import LedgerCall, RecompilationLedger, SideLedger
 from compare.report import numbers
 from compare.report.numbers import count_of
@@ -59,13 +59,9 @@ def _of_time(share: ClusteredShare) -> str:
 
 
 def _outside(share: ClusteredShare) -> str:
-    reasons = [_reason_text(outside) for outside in share.outside[:MOST_REASONS]]
+    reasons = [f"{outside.ops} ({outside.why})" for outside in share.outside[:MOST_REASONS]]
     rest = sum(outside.count or 0 for outside in share.outside[MOST_REASONS:])
     return "; ".join([*reasons, *([f"{count_of(rest, 'node')} for other reasons"] if rest else [])])
-
-
-def _reason_text(outside: NodesOutside) -> str:
-    return f"{outside.ops} ({outside.why})"
 
 
 def new_sizes(case: Case) -> Iterator[Sentence]:

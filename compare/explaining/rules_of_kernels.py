@@ -76,7 +76,7 @@ def small_kernels(case: Case) -> Iterator[Sentence]:
         "small_kernels",
         f"{mode}, which asks for no compilation, runs {numbers.count(profile.kernels)} kernels in a call; of its runs "
         f"of small ones in a row the longest takes {numbers.seconds(longest.seconds)}: "
-        f"{_shorten(longest.names)}{whole}",
+        f"{numbers.list_first(longest.names, LONGEST)}{whole}",
         figures + (case.of_ratio(TF_JIT, mode) if whole else ()),
         case.commands.by("run"),
         longest.sources,
@@ -148,9 +148,3 @@ def _find_uncompiled(case: Case) -> Mode | None:
 def _kernel_text(kernel: KernelTime) -> str:
     share = f" ({numbers.share(kernel.share)})" if numbers.finite(kernel.share) is not None else ""
     return f"{kernel.name} {numbers.seconds(kernel.seconds)}{share}"
-
-
-def _shorten(names: tuple[str, ...]) -> str:
-    """The names of the first few."""
-    rest = len(names) - LONGEST
-    return ", ".join(names[:LONGEST]) + (f" and {rest} more" if rest > 0 else "")

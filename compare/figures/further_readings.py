@@ -1,4 +1,4 @@
-"""What is read of the records of further commands: targets, ledgers of recompilation, limits, clusters, operations."""
+"""Values that are read from records of further commands: targets, recompilation, limits, clusters, operations."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DISABLED = "xla_disable_hlo_passes=priority-fusion"
 
 
 def find_named(rows: Iterable[Any], name: str) -> dict[str, Any]:
-    """The one of several parts of a record that has a name.
+    """The part of a record that has this name.
 
     Raises:
       Unread: none has.
@@ -83,7 +83,7 @@ def ledger(name: str, side: str) -> tuple[Reading, ...]:
 
 
 def outcomes(name: str, *raising: str) -> tuple[Reading, ...]:
-    """Of one limit, whether each of these ways to run it raises: 1 where it does, 0 where it gives a result."""
+    """Of one limit, whether each way to run it raises: 1 if it does, 0 if it gives a result."""
 
     def read(way: str) -> Callable[[Any], float]:
         def raises(data: Any) -> float:
@@ -98,7 +98,7 @@ def outcomes(name: str, *raising: str) -> tuple[Reading, ...]:
 
 
 def limits_that(what: str, agrees: bool | None, theme: str) -> Reading:
-    """How many limits of a theme agree with their document, or do not.
+    """The number of limits of a theme that agree with their document, or do not.
 
     Args:
       what: the name of the figure.
@@ -116,11 +116,7 @@ def limits_that(what: str, agrees: bool | None, theme: str) -> Reading:
 
 
 def cluster_readings(name: str) -> tuple[Reading, ...]:
-    """The clusters of the function that `jaxport compilation clusters` read, and the number of nodes in them.
-
-    Args:
-      name: of the workload.
-    """
+    """The clusters of the function that `jaxport compilation clusters` read, and the number of nodes in them."""
 
     def graph(data: Any) -> dict[str, Any]:
         return value_at(find_named(value_at(data, "clusterings"), name), "graph")
@@ -144,12 +140,7 @@ def counted_operations() -> tuple[Reading, ...]:
 
 
 def largest_batches(name: str, device: str) -> tuple[Reading, ...]:
-    """The largest batch of both programs that fits into a device, by `jaxport hlo --largest-batch`.
-
-    Args:
-      name: of the workload.
-      device: the target.
-    """
+    """The largest batch of both programs that fits into a device, by `jaxport hlo --largest-batch`."""
 
     def of(side: str) -> Callable[[Any], float]:
         cell = f"{side}@jax"
@@ -161,12 +152,7 @@ def largest_batches(name: str, device: str) -> tuple[Reading, ...]:
 
 
 def largest_measured(name: str, mode: str) -> Reading:
-    """The largest batch of a mode below the memory limit, of those that `jaxport bench --batches` measured.
-
-    Args:
-      name: of the workload.
-      mode: in which it runs.
-    """
+    """The largest batch of a mode below the memory limit, of those that `jaxport bench --batches` measured."""
     return reading(
         f"largest batch in {mode}",
         "",
@@ -175,12 +161,7 @@ def largest_measured(name: str, mode: str) -> Reading:
 
 
 def growth(name: str, mode: str) -> Reading:
-    """Bytes that the peak of a mode grows by with each further example.
-
-    Args:
-      name: of the workload.
-      mode: in which it runs.
-    """
+    """Bytes by which the peak of a mode grows for each example."""
     return reading(
         f"bytes an example in {mode}",
         BYTES,
@@ -286,12 +267,7 @@ def sentences() -> Reading:
 
 
 def cast(name: str, mode: str) -> Reading:
-    """Of `jaxport lookup datatypes`: how many types a mode takes with the right result, which TensorFlow eager may be.
-
-    Args:
-      name: of the function.
-      mode: in which it runs.
-    """
+    """Of `jaxport lookup datatypes`: how many types a mode, or TensorFlow eager, takes with the right result."""
 
     def read(data: Any) -> float:
         rows = value_at(find_named(value_at(data, "functions"), name), "rows")

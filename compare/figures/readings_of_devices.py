@@ -1,4 +1,4 @@
-"""What is read of the records of `jaxport distribute`, and of what examples print of their times."""
+"""Values that are read from records of `jaxport distribute`, and from the times that examples print."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def holding(name: str, strategy: str) -> Reading:
 
 
 def transfers(name: str, strategy: str) -> Reading:
-    """How often devices exchange arrays in one step.
+    """The number of exchanges between devices in one step.
 
     Args:
       name: of the workload.

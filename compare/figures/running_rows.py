@@ -48,12 +48,7 @@ class Running:
 
 
 def run_row(row: Row, running: Running) -> MeasuredRow:
-    """All experiments of a row; one that fails says why, and loses its own figures alone.
-
-    Args:
-      row: to run.
-      running: how.
-    """
+    """All experiments of a row; one that fails says why, and loses its own figures alone."""
     commands = sum(len(experiment.commands) for experiment in row.experiments)
     running.progress.stage(f"{row.name}: {row.what}", commands)
     experiments = tuple(_experiment(experiment, row.name, running) for experiment in row.experiments)

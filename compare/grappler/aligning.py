@@ -119,13 +119,9 @@ class _Account:
 
     def _read_instead(self, node: OptimizedNode) -> Iterable[str]:
         """What it read, itself or through others that went, where all that read this one read that now."""
-        above = self._above(node)
+        above = self._beyond(node.name, lambda name: reads(self._before[name]))
         by_reader = [sorted(above & self._newly_read(reader)) for reader in self._readers_left(node)]
         return [name for names in by_reader for name in names] if by_reader and all(by_reader) else ()
-
-    def _above(self, node: OptimizedNode) -> set[str]:
-        """What is left of what a node read, itself or through others that went."""
-        return self._beyond(node.name, lambda name: reads(self._before[name]))
 
     def _below(self, node: OptimizedNode) -> list[OptimizedNode]:
         """What is left of what read a node, itself or through others that went."""

@@ -32,13 +32,9 @@ AGAIN: Options = {"min_graph_nodes": 4}
 
 def without(*passes: str) -> Options:
     """The options with these passes switched off."""
-    return {_switch(name): name == PRUNING for name in passes}
+    return {"disable_model_pruning" if name == PRUNING else name: name == PRUNING for name in passes}
 
 
 def only(pass_name: str) -> Options:
     """The options with all passes but one switched off."""
     return without(*(name for name in PASSES if name != pass_name))
-
-
-def _switch(name: str) -> str:
-    return "disable_model_pruning" if name == PRUNING else name

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from compare.hlo.graph import Attributes, Graph, Node, Shape
+from compare.hlo.graph import Graph, Node, Shape
 
 _PRED = Shape("pred")
 
@@ -72,7 +72,8 @@ class _Writer:
         shape = self.nodes[index].shape
         literal = np.asarray(number, np.int32)
         against = self.add(Node(0, node.name, "constant", shape, literal=literal), ())
-        comparison = Node(0, node.name, "compare", _PRED, attributes=_direction("EQ"), source=node.source)
+        equal = (("comparison_direction", "EQ"),)
+        comparison = Node(0, node.name, "compare", _PRED, attributes=equal, source=node.source)
         return self.add(comparison, (index, against))
 
     def _select(self, node: Node, test: int, if_true: int, if_false: int) -> int:
@@ -83,7 +84,3 @@ class _Writer:
             spread = Node(0, node.name, "broadcast", Shape("pred", shape.dimensions))
             test = self.add(spread, (test,))
         return self.add(Node(0, node.name, "select", shape, source=node.source), (test, if_true, if_false))
-
-
-def _direction(how: str) -> Attributes:
-    return (("comparison_direction", how),)

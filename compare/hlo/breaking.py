@@ -1,4 +1,4 @@
-"""Which operation of a program breaks first: where its values stop being those of the same program in float64."""
+"""Which operation of a program is the first whose values are not those of the same program in float64."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def first_broken(
 ) -> Broken | None:
     """The first operation on the way to a result that is not finite, or has lost half of its digits, by itself.
 
-    None where no operation stands out, or the two programs are not of one structure.
+    None if there is no such operation, or if the structures of the two programs differ.
 
     Args:
       program: in its own types.

@@ -134,13 +134,13 @@ class _Loop:
         before, first, last, early, everything = (
             [self._place(shape) for shape in of] for of in (shapes, counts, counts, counts, counts)
         )
-        is_early = self._compare(self._step, self._constant(_S32, self._ordinary), "LT")
+        is_early = self._compare(self._step, self._constant(self._ordinary), "LT")
         turns = [
             self._and(self._compare(now, then, "NE"), self._spread(self._is_later(), self._nodes[now].shape))
             for now, then in zip(keys, before, strict=True)
         ]
         results = [
-            self._add("add", _S32, (self._step, self._constant(_S32, 1))),
+            self._add("add", _S32, (self._step, self._constant(1))),
             self._steps,
             *(self._clock.graph.results[to] for to in self._clock.states.values()),
             *keys,
@@ -153,7 +153,7 @@ class _Loop:
 
     def _first(self, turn: int, first: int, is_early: int) -> int:
         shape = self._nodes[first].shape
-        unset = self._compare(first, self._spread(self._constant(_S32, 0), shape), "LT")
+        unset = self._compare(first, self._spread(self._constant(0), shape), "LT")
         late = self._add("not", Shape("pred"), (is_early,))
         now = self._and(self._and(turn, unset), self._spread(late, shape))
         return self._add("select", shape, (now, self._spread(self._step, shape), first))
@@ -168,7 +168,7 @@ class _Loop:
         return self._add("add", shape, (count, self._add("convert", shape, (addend,))))
 
     def _is_later(self) -> int:
-        return self._compare(self._step, self._constant(_S32, 0), "GT")
+        return self._compare(self._step, self._constant(0), "GT")
 
     def _ways(self, key: int) -> Iterator[int]:
         """Values that change where a decision comes out otherwise."""
@@ -247,8 +247,8 @@ class _Loop:
             return scalar
         return self._add("broadcast", Shape(self._nodes[scalar].shape.dtype, like.dimensions), (scalar,))
 
-    def _constant(self, shape: Shape, value: int) -> int:
-        return self._add("constant", shape, (), literal=np.full(shape.dimensions, value, dtype_of(shape)))
+    def _constant(self, value: int) -> int:
+        return self._add("constant", _S32, (), literal=np.array(value, np.int32))
 
     def _add(
         self, opcode: str, shape: Shape, operands: Sequence[int], attributes: Attributes = (),

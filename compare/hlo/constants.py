@@ -70,12 +70,7 @@ def _convert(value: ir.Value, wide: ir.Type) -> ir.Value:
 
 
 def _interpret(shape: Sequence[int], value: Callable[[ir.Type], ir.Value]) -> np.ndarray:
-    """Float64 [*shape], as the reference interpreter computes it.
-
-    Args:
-      shape: of the value.
-      value: makes the operations that compute it, given its type.
-    """
+    """Float64 [*shape], as the reference interpreter computes it."""
     wide = _doubles(shape)
     module = ir.Module.create()
     with ir.InsertionPoint(module.body):

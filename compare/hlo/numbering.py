@@ -1,4 +1,4 @@
-"""Value numbering: a digest for every value, equal where two values are computed alike from the same inputs."""
+"""Value numbering: a digest for every value, equal if two values are the same computation of the same inputs."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _DRAWN = frozenset({"rng", "rng-get-and-update-state", "infeed", "recv"})
 
 
 def is_drawn(node: Node) -> bool:
-    """Whether two equal operations give two values, as random draws do, or do something beside having a value."""
+    """Whether two equal operations give two values, as random draws do, or have side effects."""
     return node.opcode in _DRAWN or bool(node.attribute("custom_call_has_side_effect"))
 
 
 def distinguish(node: Node, digest: bytes, other_digests: Collection[bytes]) -> bytes:
-    """The digest of a value that two equal operations do not share, such as a random draw; of others, their own.
+    """A digest that two equal draws or side effects do not share; other values keep their digest.
 
     Args:
       node: the value.
@@ -38,7 +38,7 @@ def distinguish(node: Node, digest: bytes, other_digests: Collection[bytes]) -> 
 
 
 def digest_of(node: Node, operands: Sequence[bytes], regions: Sequence[bytes]) -> bytes:
-    """The digest of one value from those of its operands and regions; names and hints take no part.
+    """The digest of one value from those of its operands and regions, without names and hints.
 
     Args:
       node: the value.
@@ -55,7 +55,7 @@ def digest_of(node: Node, operands: Sequence[bytes], regions: Sequence[bytes]) -
 
 
 def slot_digest(slot: str) -> bytes:
-    """The digest of a parameter that is known by the name of what fills it."""
+    """The digest of a parameter by the name of its argument."""
     return hashlib.blake2b(f"slot {slot}".encode(), digest_size=16).digest()
 
 

@@ -32,18 +32,6 @@ class OpenConstants:
     values: tuple[np.ndarray, ...]
 
 
-def rounded_constants(artifact: bytes) -> tuple[float, ...]:
-    """The float64 constants that look rounded to float32, in program order.
-
-    Such a value is a float32 exactly and uses more than 12 significant bits, as 0.1f does and 0.5 or
-    768 does not. A splat counts once, any other constant once per element. bfloat16 has 8 bits: what
-    was rounded to it is never found.
-    """
-    module = _parse(artifact)
-    values = map(constants.values_of, _double_constants(module))
-    return tuple(value for array in values for value in array[_looks_rounded(array)].tolist())
-
-
 def open_constants(artifact: bytes) -> OpenConstants:
     """Make each rounded constant a parameter of the program; of a program that has none, what it is.
 
@@ -244,6 +232,7 @@ def _double_constants(module: ir.Module) -> list[ir.Operation]:
 
 
 def _looks_rounded(values: np.ndarray) -> np.ndarray:
+    """Where values are float32 exactly, of more than 12 significant bits: 0.1f, but neither 0.5 nor a bfloat16."""
     # Beyond float32's range the cast gives infinity, which is no answer to worry about.
     with np.errstate(over="ignore", under="ignore"):
         is_single = np.isfinite(values) & (values.astype(np.float32) == values)

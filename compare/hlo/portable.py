@@ -52,7 +52,7 @@ def _rewrite(operation: ir.Operation) -> bool:
             if name in _COMPOSITES:
                 _replace(operation, _custom_call(operation, _COMPOSITES[name], _attributes_of_composite(operation)))
             else:
-                _replace(operation, _call(operation))
+                _replace(operation, _create(operation, "func.call", {"callee": operation.attributes["decomposition"]}))
         case _:
             return False
     return True
@@ -85,10 +85,6 @@ def _custom_call(operation: ir.Operation, target: str, attributes: dict[str, Any
             "mhlo.version": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 1),
         }
     return _create(operation, "stablehlo.custom_call", fields)
-
-
-def _call(composite: ir.Operation) -> Sequence[Any]:
-    return _create(composite, "func.call", {"callee": composite.attributes["decomposition"]})
 
 
 def _create(operation: ir.Operation, name: str, attributes: dict[str, Any]) -> Sequence[Any]:

@@ -1,4 +1,4 @@
-"""HLO's protocol buffers, as far as jaxport reads them: messages declared here, read and written by protobuf itself.
+"""The protocol buffers of HLO that jaxport reads: declared here, and read and written by protobuf.
 
 TensorFlow ships these messages within its 600 MB and jaxlib ships none. Names and numbers are those of
 xla/service/hlo.proto and xla/xla_data.proto; protobuf never reuses a number, and a field that is not

@@ -33,9 +33,6 @@ class Line:
 def lines(artifact: bytes) -> tuple[Line, ...]:
     """The operations of a program in its order. One with a body is there by the line that ends it.
 
-    Args:
-      artifact: the program.
-
     Raises:
       UnreadableProgram: the bytes are no StableHLO.
     """

@@ -102,13 +102,6 @@ def prepare_both(
 ) -> tuple[Prepared, Prepared]:
     """As `at_size.prepare_both`, wherever the workload's functions may be called.
 
-    Args:
-      workload: what to draw.
-      size: a size of the workload; None takes the default, `smoke` for what trains and `default` for functions.
-      data: a file of training data; None takes the workload's own.
-      scratch: the folder to write arrays into.
-      judge_at: another size for parity.
-
     Raises:
       RequestError: the workload has no such size, refuses its dimensions, or its code fails.
     """
@@ -122,12 +115,6 @@ def prepare_both(
 
 def prepare_one(workload: AnyWorkload, size: str, data: Path | None, scratch: Path) -> Prepared:
     """As `at_size.prepare_one`, wherever the workload's functions may be called.
-
-    Args:
-      workload: what to draw.
-      size: a size of the workload.
-      data: a file of training data; None takes the workload's own.
-      scratch: the folder to write arrays into.
 
     Raises:
       RequestError: as `prepare_both` does.
@@ -156,12 +143,7 @@ def prepare_others(instance: Prepared, scratch: Path) -> list[Prepared | str]:
 
 
 def check_batch(workload: AnyWorkload, size: str, data: Path | None) -> None:
-    """Check that the workload has a batch that can be enlarged.
-
-    Args:
-      workload: what trains.
-      size: a size of the workload.
-      data: a file of training data; None takes the workload's own.
+    """As `at_size.check_batch`, wherever the workload's functions may be called.
 
     Raises:
       RequestError: it has none.
@@ -174,13 +156,6 @@ def check_batch(workload: AnyWorkload, size: str, data: Path | None) -> None:
 
 def prepare_batch(workload: AnyWorkload, size: str, batch: int, data: Path | None, scratch: Path) -> Prepared:
     """As `at_size.prepare_batch`, wherever the workload's functions may be called.
-
-    Args:
-      workload: what trains.
-      size: a size of the workload.
-      batch: the number of examples in a batch.
-      data: a file of training data; None takes the workload's own.
-      scratch: the folder to write arrays into.
 
     Raises:
       RequestError: as `prepare_both` does, or there is no batch that can be enlarged.

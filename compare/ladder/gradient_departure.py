@@ -36,7 +36,7 @@ def gradient_departure(
         pair = pairs[index]
         arrival = _gradient_reached(original, port, pair) if not layer_verdicts[index].seen_as else (_UNKNOWN, "")
         if arrival[0] == _DEPARTS:
-            behind = tuple(_behind(calls, index))
+            behind = tuple(label(call) for call in calls if index in call.makers and call.path)
             return First(label(layer), f"{_name_of(layer)} is reached by another gradient: between its output and "
                          f"{' and '.join(behind) or 'the loss'}; {arrival[1]}", behind)  # fmt: skip
         handover, explanation = _handed_back(original, port, pair)
@@ -54,11 +54,6 @@ def _name_of(layer: LayerCall) -> str:
 def _holds_others(layer: LayerCall, others: Sequence[LayerCall]) -> bool:
     """Whether layers in it are compared themselves."""
     return any(other.path.startswith(f"{layer.path}/") for other in others)
-
-
-def _behind(calls: Sequence[LayerCall], index: int) -> list[str]:
-    """The calls that an output goes to."""
-    return [label(call) for call in calls if index in call.makers and call.path]
 
 
 def _gradient_reached(original: Captured, port: Captured, pair: Paired) -> tuple[str, str]:

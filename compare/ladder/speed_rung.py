@@ -1,4 +1,4 @@
-"""The last rung: how fast, of a port of which all else holds."""
+"""The last rung: the speed of a port that passes all others."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from workloads._modes import PORT, recorded_pair
 
 
 def speed(request: Request, reporter: Reporter) -> Rung:
-    """Time a port against the modes of TensorFlow that were asked for. To be slower is no failure.
+    """Time a port against the modes of TensorFlow that were asked for. A slower port does not fail.
 
     Args:
       request: for one workload, with a plan.
@@ -25,7 +25,7 @@ def speed(request: Request, reporter: Reporter) -> Rung:
 
 
 def timed_request(request: Request, pairs: int, threads: int) -> Request:
-    """A request that times and leaves out all that tells nothing of a ratio.
+    """A request that times and leaves out all that does not affect a ratio.
 
     Args:
       request: of the same workload.
@@ -39,7 +39,7 @@ def timed_request(request: Request, pairs: int, threads: int) -> Request:
 
 
 def rung_of(part: Workload) -> Rung:
-    """What the ratios of a record say. Where a side was recorded, those are of the two programs by the other's XLA.
+    """The rung of a record's ratios. With a recorded side, the ratios are those of both programs in the other's XLA.
 
     Args:
       part: of a workload that was timed.

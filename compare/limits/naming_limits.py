@@ -34,10 +34,6 @@ def all_limits() -> dict[str, Limit]:
 def choose(words: Sequence[str], among: Mapping[str, Limit]) -> list[Limit]:
     """The limits of names and themes, each once; all of them where none is given.
 
-    Args:
-      words: names and themes.
-      among: every limit by name.
-
     Raises:
       RequestError: a word is neither; the nearest are offered.
     """

@@ -50,10 +50,6 @@ class Trying:
 def try_each(selection: Sequence[Limit], trying: Trying) -> TriedLimits:
     """The limits with what was seen of them, in their order, and with which versions.
 
-    Args:
-      selection: as they are known.
-      trying: how.
-
     Raises:
       SideError: a framework is not there.
     """

@@ -107,15 +107,11 @@ def in_common(environments: Sequence[Environment]) -> Environment:
         side: {
             key: value
             for key, value in facts.items()
-            if all(_of(environment, side, key) == value for environment in others)
+            if all(environment.sides.get(side, {}).get(key) == value for environment in others)
         }
         for side, facts in first.sides.items()
     }
     return replace(first, sides=sides, **unlike)
-
-
-def _of(environment: Environment, side: str, key: str) -> Any:
-    return environment.sides.get(side, {}).get(key)
 
 
 def part_without_result(workload: Any, size: str | None, reason: str, lost_on: tuple[str, ...]) -> Workload:

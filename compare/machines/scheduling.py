@@ -1,4 +1,4 @@
-"""Which task runs on which node: one a node at a time, and what a lost node had is given to another. Pure."""
+"""Which task runs on which node: one task for each node, and a lost node's task goes to another. Pure."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class Node:
 
 @dataclass(frozen=True)
 class Finished:
-    """A task that is no longer worked on.
+    """A task that ended, with or without a result.
 
     Attributes:
       task: its number.
       lost: why it gave no result; "" where it gave one.
-      gone: whether its node is gone too.
+      gone: whether its node is lost too.
     """
 
     task: int
@@ -65,7 +65,7 @@ class Cluster(Protocol):
         ...
 
     def now(self) -> float:
-        """Seconds of a clock that only goes forward."""
+        """Seconds of a monotonic clock."""
         ...
 
     def wait(self, seconds: float) -> None:
@@ -108,12 +108,7 @@ class Schedule:
         return self._scheduled
 
     def run(self, cluster: Cluster, names: Sequence[str]) -> None:
-        """Work until every task has come out.
-
-        Args:
-          cluster: that works on them.
-          names: of the tasks, for messages.
-        """
+        """Work until every task has come out."""
         while self._waiting or self._running:
             for task, node in self._place(cluster.now()):
                 self._report(f"{names[task]} on {node.name}")
@@ -144,7 +139,7 @@ class Schedule:
                 yield task, node
 
     def _node_for(self, task: int) -> Node | None:
-        """A free node, another one than where the task was lost, as long as there is such a one."""
+        """A free node, if possible one where the task was not lost."""
         there = [node for node in self._nodes if node.name not in self.gone]
         others = [node for node in there if node not in self._lost_on[task]]
         busy = [node.machine if self._alone else node.name for node in self._running.values()]

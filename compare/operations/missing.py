@@ -1,4 +1,4 @@
-"""What a model needs that is not there: operations that XLA cannot compile, and those that the map has no row of."""
+"""Operations of a model that XLA cannot compile, or that have no row in the map of counterparts."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Missing:
 
 
 def missing(nodes: Sequence[Operation], table: RawTable) -> tuple[Missing, ...]:
-    """All that a model lacks, what does not compile first, then by how often it occurs.
+    """All operations that lack something: first those that do not compile, then by how often they occur.
 
     Args:
       nodes: of its graph, and of the functions that it calls.

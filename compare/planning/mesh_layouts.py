@@ -54,7 +54,7 @@ def layout(name: LayoutName, devices: int, island: int, program: Program) -> Lay
     """
     if name in ("data", "fsdp"):
         return Layout(name, {DATA: devices})
-    note = MEGATRON if _is_transformer(program) else GENERIC
+    note = MEGATRON if _mesh_rules.is_transformer(_weights(program)) else GENERIC
     if name == "tensor":
         mesh_layout = Layout(name, {MODEL: devices}, note)
         _check(mesh_layout, program)
@@ -132,10 +132,6 @@ def _of_weight(mesh_layout: Layout, parameter: Parameter) -> Sequence[str]:
         return _whole(parameter)
     axis, _ = _mesh_rules.split_axis(parameter.name, parameter.shape, mesh_layout.note == MEGATRON)
     return _whole(parameter) if axis is None else _split(parameter.shape, axis, MODEL)
-
-
-def _is_transformer(program: Program) -> bool:
-    return _mesh_rules.is_transformer(_weights(program))
 
 
 def _check(mesh_layout: Layout, program: Program) -> None:

@@ -119,7 +119,7 @@ def _figures(
 
 
 def _compile(cluster: Cluster, name: LayoutName, step: SizedStep, worker: DeviceWorker) -> _Compiled:
-    mesh_layout = layout(name, cluster.size, _island(cluster), step.program)
+    mesh_layout = layout(name, cluster.size, cluster.size // len(set(cluster.hosts)), step.program)
     artifact = portable(step.program.artifact)
     product = worker.compile(cluster.device, artifact, None, {}, sharding(mesh_layout, step.program, step.batch_axes))
     takes = product.takes
@@ -156,10 +156,6 @@ def check_hosts(cluster: Cluster, hosts: Sequence[int]) -> None:
         raise RequestError(
             f"expected the devices of {cluster.name} numbered host by host, found hosts {list(hosts)}: report it"
         )
-
-
-def _island(cluster: Cluster) -> int:
-    return cluster.size // len(set(cluster.hosts))
 
 
 def _describe(cluster: Cluster, compiled: _Compiled, batch: int, whole: bool) -> PlannedLayout:

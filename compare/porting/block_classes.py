@@ -321,12 +321,7 @@ def _type_of(values: Sequence[str | None]) -> str:
 
 
 def constructor_call(row: Sequence[str], class_name: str) -> str:
-    """The call of the constructor for one copy.
-
-    Args:
-      row: the arguments.
-      class_name: the class.
-    """
+    """The call of the constructor for one copy."""
     return f"{class_name}({''.join(f'{value}, ' for value in row)}rngs=rngs)"
 
 

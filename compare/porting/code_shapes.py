@@ -61,11 +61,7 @@ def merge(texts: Sequence[str], hole: Hole) -> str:
 
 
 def with_positions(text: str) -> str:
-    """The call of a constructor with its widths as positional arguments.
-
-    Args:
-      text: the call.
-    """
+    """The call of a constructor with its widths as positional arguments."""
     tree = ast.parse(text, mode="eval").body
     if not isinstance(tree, ast.Call) or tree.args or ast.unparse(tree.func) not in _WITH_WIDTHS:
         return text

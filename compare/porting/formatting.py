@@ -17,10 +17,6 @@ _SECONDS = 60
 def format_source(text: str, name: str) -> str:
     """Python as ruff formats it, its imports sorted and those that are not used left out.
 
-    Args:
-      text: of a file.
-      name: of it, for messages.
-
     Raises:
       RequestError: there is no ruff.
     """

@@ -10,12 +10,7 @@ from workloads._transfer import SourceLayer
 
 
 def frozen_places(architecture: Architecture, source: Written) -> Sequence[str]:
-    """The modules of which nothing is trained; one that holds others stands for these.
-
-    Args:
-      architecture: of a Keras model.
-      source: its module.
-    """
+    """The modules of which nothing is trained; one that holds others stands for these."""
     kept_layers = [layer for layer in architecture.source.layers if layer.leaves and layer.path not in source.uncalled]
     having = [layer.path for layer in kept_layers]
     still = [layer.path for layer in kept_layers if all(_are_frozen(architecture, layer))]

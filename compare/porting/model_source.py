@@ -52,9 +52,6 @@ _OF_KERAS = frozenset({"Functional", "Sequential", "Model"})
 def model_source(architecture: Architecture) -> Written:
     """The text of a module.
 
-    Args:
-      architecture: of a Keras model.
-
     Raises:
       RequestError: its call cannot be written.
     """

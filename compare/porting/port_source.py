@@ -37,10 +37,6 @@ class Sizes:
 def judged_batch(architecture: Architecture, sizes: Sizes) -> int:
     """How many examples a call is judged with: the states of stateful layers are made for one number.
 
-    Args:
-      architecture: of the model.
-      sizes: as the user wants them.
-
     Raises:
       RequestError: the user wants another number.
     """
@@ -66,12 +62,7 @@ def port_name(architecture: Architecture) -> str:
 
 
 def sizes_text(architecture: Architecture, sizes: Sizes) -> str:
-    """The sizes of a workload; that it computes in a narrow type is told to the gates by a dimension of that name.
-
-    Args:
-      architecture: of the model.
-      sizes: that it is judged at.
-    """
+    """The sizes of a workload; that it computes in a narrow type is told to the gates by a dimension of that name."""
     types = {layer.compute_dtype for layer in architecture.source.layers}
     # In the order of their errors, where a model has both.
     narrow = next((name for name in NARROW if name in types), "")

@@ -76,10 +76,6 @@ def with_changes(config: Mapping[str, Plain], changes: Mapping[str, Plain]) -> M
 def check_all_read(whole: SourceLayer, within: Iterable[SourceLayer]) -> None:
     """Raise where a layer has an attribute that nothing read, which is not what its class has by default.
 
-    Args:
-      whole: a layer that was written.
-      within: the layers in it.
-
     Raises:
       UnwritableError: the attribute with its value.
     """

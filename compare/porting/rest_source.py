@@ -52,10 +52,6 @@ def judged_parts(architecture: Architecture, source: Written) -> Sequence[Part]:
 
     A model cannot where it takes strings, which JAX has no arrays of, or where a place in it is called more than once,
     gives several tensors or is no layer: then the models in it are tried.
-
-    Args:
-      architecture: of the model.
-      source: its module.
     """
     parts: list[Part] = []
     for graph in sorted(architecture.graphs, key=lambda graph: (graph.model != "", graph.model.count("/"))):

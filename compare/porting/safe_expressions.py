@@ -148,12 +148,7 @@ def _constant(shape: list[int], values: list[Any]) -> str:
 
 
 def array_of(shape: list[int], values: list[Any]) -> Any:
-    """A constant as an array: whole numbers as int32, others in float32.
-
-    Args:
-      shape: of it.
-      values: its elements in order.
-    """
+    """A constant as an array: whole numbers as int32, others in float32."""
     whole = all(type(value) is int for value in values)
     truths = all(isinstance(value, bool) for value in values)
     return np.array(values, bool if truths else np.int32 if whole else np.float64).reshape(shape)

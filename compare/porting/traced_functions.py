@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from compare.porting.class_text import Line, Unchanged
 from compare.porting.identifiers import comment_text, identifier, snake
 from compare.porting.safe_expressions import UnwritableError
 from compare.porting.traced_methods import method_body
@@ -50,23 +49,15 @@ def function_lines(value: Inner) -> list[str]:
     return [
         f"def {function_name(value)}({_HEADS[tuple(graph.inputs)]}) -> jax.Array:",
         f'    """{comment_text(value.class_name)} of the original."""',
-        *_indent(body.lines),
+        *[f"    {part}" for line in body.lines for part in str(line).splitlines()],
         f"    return {result}",
     ]
 
 
 def takes_numbers_of_classes(loss: Described) -> bool:
-    """Whether the targets of a loss of the user's own are numbers of classes: they have no axis of scores.
-
-    Args:
-      loss: of any class.
-    """
+    """Whether the targets of a loss of the user's own are numbers of classes: they have no axis of scores."""
     graph = loss.traced
     return graph is not None and len(graph.tensors[0].shape) < len(graph.tensors[1].shape)
-
-
-def _indent(lines: Sequence[Line | Unchanged | str]) -> list[str]:
-    return [f"    {part}" for line in lines for part in str(line).splitlines()]
 
 
 def _no_call(call: Call, texts: Mapping[int, str], names: frozenset[str]) -> tuple[str, str, bool]:

@@ -39,11 +39,7 @@ _ADDED = Result("float32", (), follows=True)
 
 
 def obstacle(graph: Graph) -> str:
-    """Why the call of a layer of the user's cannot be written; "" where it can.
-
-    Args:
-      graph: of it.
-    """
+    """Why the call of a layer of the user's cannot be written; "" where it can."""
     outputs: Any = graph.outputs
     outputs_listed = outputs.get(TUPLE, [outputs]) if isinstance(outputs, dict) else outputs
     if graph.model and any(not isinstance(output, dict) or TENSOR not in output for output in outputs_listed):

@@ -97,9 +97,6 @@ def _left_places(source: Written, training: Training) -> tuple[str, ...]:
 def predict_port(architecture: Architecture) -> PredictedPort:
     """What a port of a model would leave to be written, as `Port.unwritten` lists it.
 
-    Args:
-      architecture: of a Keras model.
-
     Raises:
       RequestError: it cannot be written at all.
     """

@@ -217,13 +217,7 @@ _OTHERS: Mapping[str, Callable[[list[str], Mapping[str, Plain], Call], str]] = {
 
 
 def _shape(text: str, before: Sequence[int | None], config: Mapping[str, Plain]) -> str:
-    """The new shape of an array.
-
-    Args:
-      text: the array.
-      before: its shape.
-      config: of the operation.
-    """
+    """The new shape of an array."""
     shape = config.get("newshape", config.get("shape"))
     if not isinstance(shape, list) or any(not isinstance(size, int | None) for size in shape):
         raise UnwritableError(f"its shape is {str(shape)[:40]}")

@@ -20,9 +20,6 @@ _JOINED = {
 def over_steps(caller: Caller) -> str:
     """A call of one layer: by its module, or by jaxport's function where Flax has no mask, or other states.
 
-    Args:
-      caller: of it.
-
     Raises:
       UnwritableError: it is given what is not known here.
     """
@@ -38,9 +35,6 @@ def over_steps(caller: Caller) -> str:
 
 def both_ways(caller: Caller) -> str:
     """A call of a Bidirectional: all steps by the module; what each direction ends with by the two in it.
-
-    Args:
-      caller: of it.
 
     Raises:
       UnwritableError: as for `over_steps`.

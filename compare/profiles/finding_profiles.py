@@ -36,7 +36,7 @@ def find(path: Path) -> Recorded:
         folders.setdefault(file.parent, []).append(file)
     if not folders:
         raise RequestError(f"expected a file *{xspace.SUFFIX} in {path}, found none: {_HOW}")
-    newest = max(folders, key=lambda folder: (_recording_time(folders[folder]), folder))
+    newest = max(folders, key=lambda folder: (max(file.lstat().st_mtime_ns for file in folders[folder]), folder))
     return Recorded(tuple(folders[newest]), len(folders) - 1)
 
 
@@ -45,8 +45,3 @@ def _below(folder: Path) -> Sequence[Path]:
         return [file for file in folder.rglob(f"*{xspace.SUFFIX}") if not file.is_dir()]
     except OSError as error:
         raise RequestError(f"expected a folder of profiles at {folder}, found {error.strerror}: name a file") from error
-
-
-def _recording_time(files: Sequence[Path]) -> int:
-    """When the last of them was written. Not its target's time: a link may lead nowhere."""
-    return max(file.lstat().st_mtime_ns for file in files)

@@ -56,12 +56,7 @@ class Tasks:
 
 
 def shared_times(runs: Sequence[Timed], tasks: Tasks) -> list[int]:
-    """Picoseconds that other threads worked on each run; what they ran of other kernels meanwhile is theirs.
-
-    Args:
-      runs: of kernels, in any order.
-      tasks: of the same profile.
-    """
+    """Picoseconds that other threads worked on each run; what they ran of other kernels meanwhile is theirs."""
     of_runs, of_tasks = _Innermost(runs), _Innermost(tasks.done)
     times = [0] * len(runs)
     for index, task in enumerate(tasks.done):

@@ -50,8 +50,8 @@ class Ran:
       operation: the type of a node or an operation of TensorFlow; "" of anything else.
       module: the HLO module, and the number of the program that was compiled from it; ("", "") of none.
       thread: a number of the thread or stream.
-      end: when its thread was through with it.
-      done: when all of it was done; later than `end` where other threads took a part of it.
+      end: when its thread finished it.
+      done: when all threads finished it; later than `end` if other threads computed a part.
     """
 
     kind: str
@@ -142,7 +142,7 @@ class _Into:
 
 
 def _ends(plane: Any, names: _Plane) -> dict[tuple[str, str], int]:
-    """By name and number of a run, when XLA's runtime learned that all of it was done."""
+    """By name and number of a run, when XLA's runtime learned that it was finished."""
     return {
         (name.removeprefix(_ENDS), run): line.timestamp_ns * 1000 + event.offset_ps
         for line in plane.lines
@@ -164,7 +164,7 @@ def _read_line(line: Any, plane: _Plane, ends: Mapping[tuple[str, str], int], in
             facts = dict(_event_facts(event, plane.statistics))
             pool.append((name, start, facts.get(_STARTED) or facts.get(_ENDED, "")))
             continue
-        # A run of no length tells no time, and no clock runs backwards.
+        # A run of length 0 has no time; a negative length is an error of the clock.
         if not name or event.duration_ps <= 0:
             continue
         end, facts = start + event.duration_ps, dict(_event_facts(event, plane.statistics))

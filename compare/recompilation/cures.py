@@ -190,7 +190,7 @@ class _Stream:
 
     def _one_form(self) -> str:
         """Why the calls cannot share a signature; empty where they can."""
-        if len({_form(call) for call in self.calls}) > 1:
+        if len({repr(map_leaves(call.arguments, lambda _: None)) for call in self.calls}) > 1:
             return "the calls have arguments of more than one structure"
         unlike = [path for path, values in self._by_path().items() if len({_kind(value) for value in values}) > 1]
         return f"{'.'.join(unlike[0])} is of more than one dtype, rank or kind" if unlike else ""
@@ -203,10 +203,6 @@ class _Stream:
 
 def _kind(leaf: Any) -> object:
     return (leaf.dtype.name, leaf.ndim) if isinstance(leaf, np.ndarray) else type(leaf)
-
-
-def _form(call: Call) -> str:
-    return repr(map_leaves(call.arguments, lambda _: None))
 
 
 def _rewrite(call: Call, arguments: Named) -> Call:

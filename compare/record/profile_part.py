@@ -1,4 +1,4 @@
-"""What `jaxport explain profile` reads off a recorded profile: kernels with their time, lines and phase, and pauses."""
+"""What `jaxport explain profile` reads from a profile: kernels with their time, lines and phase, and pauses."""
 
 from __future__ import annotations
 

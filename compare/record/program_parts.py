@@ -75,7 +75,7 @@ class CustomCall(Part, frozen=True):
 
 
 class LayoutCopy(Part, frozen=True):
-    """A copy, transpose or bitcast after which elements stand in another order, or under other dimensions."""
+    """A copy, transpose or bitcast that changes the order or the dimensions of elements."""
 
     name: Text = ""
     """Of the instruction."""

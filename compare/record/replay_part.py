@@ -1,4 +1,4 @@
-"""What became of every module of a dump directory that was run again, each alone."""
+"""The results of running each module of a dump directory again."""
 
 from __future__ import annotations
 

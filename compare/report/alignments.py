@@ -14,6 +14,7 @@ from compare.plain_json import write_json
 from compare.record.target_part import Target
 from compare.report.hlo_page import write_hlo_page
 from compare.report.model_explorer import write_model_explorer
+from compare.report.numbers import count_of
 from compare.report.page_console import print_lines, print_rows
 from compare.report.pages import Table, columns
 from compare.report.pictures import write_picture
@@ -31,7 +32,7 @@ _LEGEND = (
 
 
 def write_alignments(record: Mapping[str, Any], out: Path) -> list[str]:
-    """Write hlo.json and, for every pair, its pages, pictures and Model Explorer's files; what was written."""
+    """Write hlo.json and, for every pair, its pages, pictures and Model Explorer's files; return their paths."""
     write_json(out / "hlo.json", record)
     paths = [str(out / "hlo.json")]
     for pair in record["pairs"]:
@@ -47,7 +48,7 @@ def write_alignments(record: Mapping[str, Any], out: Path) -> list[str]:
 
 
 def print_alignments(record: Mapping[str, Any], console: Console) -> None:
-    """The table of pairs and levels; then of every pair that is not equal its results and the reasons."""
+    """Print the table of pairs and levels; then, for every pair that is not equal, its results and the reasons."""
     pairs = record["pairs"]
     levels = list(dict.fromkeys(level for pair in pairs for level in pair["levels"]))
     rows = [(pair["name"], *(_cell(pair["levels"].get(level)) for level in levels)) for pair in pairs]
@@ -82,7 +83,7 @@ def _cell(level: Mapping[str, Any] | None) -> str:
 
 
 def _residue(pair: Mapping[str, Any], brief: bool) -> Iterator[Text]:
-    """Levels that could not be read, then of the shown level the results, the reasons, and the places without one."""
+    """The levels that could not be read; then the results, reasons, and places without a reason at the shown level."""
     for level, numbers in pair["levels"].items():
         if "reason" in numbers and not brief:
             yield Text(f"{pair['name']}, {level}: {numbers['reason']}")
@@ -102,7 +103,7 @@ def _residue(pair: Mapping[str, Any], brief: bool) -> Iterator[Text]:
 
 def _reason(reason: Mapping[str, Any]) -> Iterator[Text]:
     """One reason with its places on either side, then the lines of both sources."""
-    places = f"{reason['places']} place{'' if reason['places'] == 1 else 's'}"
+    places = count_of(reason["places"], "place")
     sides = ", ".join(f"{count} in {one_line(side)}" for side, count in reason["sides"].items())
     meaning = f": {reason['meaning']}" if reason["meaning"] else ""
     name = (one_line(reason["name"]), "" if reason["kind"] else "yellow")
@@ -114,7 +115,7 @@ def _reason(reason: Mapping[str, Any]) -> Iterator[Text]:
 
 
 def _unexplained_lines(level: Mapping[str, Any]) -> Iterator[Text]:
-    """The places without a reason in full, those outside of bodies: their group comes last."""
+    """The places without a reason, outside of bodies; their group is the last one."""
     places = [entry for entry in level["frontier"] if entry["explanation"] is None][:_MOST_SHOWN]
     yield from map(_place, places)
     more = sum(reason["places"] for reason in level["reasons"] if reason["kind"] is None) - len(places)

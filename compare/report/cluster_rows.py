@@ -163,8 +163,7 @@ def _end(nodes: Sequence[tuple[str, str]]) -> str:
     """A cluster with the node that was at hand, or that node alone."""
     names = list(dict.fromkeys(name for _, name in nodes))
     cluster = nodes[0][0]
-    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-    return f"{cluster} (at {names[0]}{more})" if cluster else names[0]
+    return f"{cluster} (at {numbers.list_first(names, 1)})" if cluster else names[0]
 
 
 def time_line(time: TimeSplit | None) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 from rich.console import Console
@@ -12,6 +12,7 @@ from compare.record.envelope import Record
 from compare.record.vocabulary import FAIL, NOT_APPLICABLE, PASS
 from compare.report import narrow_arithmetic, node_rows, target_rows, verdicts
 from compare.report.baselines import against
+from compare.report.numbers import list_first
 from compare.report.overviews import ColumnGroups, OverviewRow, find_columns, overview
 from compare.report.page_console import print_rows
 from compare.report.pages import Cell, Column, Table, columns
@@ -121,7 +122,7 @@ def _lines(record: Record) -> Iterator[Text]:
             pass_note = f"{name}: programs and times are those of the {other_pass(workload)}; parity judges every pass"
             yield Text.assemble(("note", "yellow"), " ", _single(pass_note))
     for note, names in _notes(record).items():
-        yield Text.assemble(("note", "yellow"), " ", f"{_some(names)}: {_single(note)}")
+        yield Text.assemble(("note", "yellow"), " ", f"{list_first(names, 3)}: {_single(note)}")
     for sentence in node_rows.sentences(record):
         yield Text.assemble(("node", "cyan"), " ", _single(sentence))
     if record.omissions:
@@ -136,11 +137,6 @@ def _notes(record: Record) -> dict[str, list[str]]:
             if gate.verdict == PASS and gate.reason:
                 by_note.setdefault(gate.reason, []).append(name)
     return by_note
-
-
-def _some(names: Sequence[str], most: int = 3) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
 
 
 def _word(verdict: str) -> Text:

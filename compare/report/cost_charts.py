@@ -88,7 +88,7 @@ def batches(workload: Workload) -> str:
     base = alt.Chart(drawing.data(rows)).encode(x=across, y=up, color=drawing.literal())
     lines = base.mark_line(strokeWidth=1.5).encode(detail="mode:N")
     points = base.mark_point(filled=True, size=50, opacity=1).encode(shape=alt.Shape("shape:N", scale=None))
-    ends = [_last(rows, mode) for mode in modes]
+    ends = [max((row for row in rows if row.mode == mode), key=lambda row: row.batch) for mode in modes]
     apart = [row for batch in values for row in _peaks_apart([end for end in ends if end.batch == batch], span)]
     labels = _labels(apart, across, "peak", span)
     ceiling = _ceiling(limit, f"limit {numbers.binary_bytes(limit)}", wide, span) if limit else []
@@ -176,13 +176,7 @@ def _limits(peak: float, bandwidth: float, wide: Sequence[float], span: Sequence
 
 
 def _modes(workload: Workload, flops: float, intensity: float) -> list[_SpeedPoint]:
-    """A point a mode.
-
-    Args:
-      workload: with the median of every mode.
-      flops: of one call, as stated.
-      intensity: FLOP a byte, where every point stands.
-    """
+    """A point a mode."""
     times = workload.timing or Timing()
     seconds = {mode: median(times, mode) for mode in order_modes(times.modes)}
     return [
@@ -198,11 +192,6 @@ def _axis(field: str, span: Sequence[float], title: str, labels: str, values: Se
         scale=alt.Scale(type="log", domain=list(span), nice=False),
         axis=alt.Axis(title=title, labelExpr=labels, labelOverlap=True, values=list(values)),
     )
-
-
-def _last(rows: Sequence[_BatchPoint], mode: str) -> _BatchPoint:
-    """The point of the largest batch: a line is named at its end."""
-    return max((row for row in rows if row.mode == mode), key=lambda row: row.batch)
 
 
 def _labels(

@@ -1,4 +1,4 @@
-"""A distributed training step on a console: by strategy parity, programs, transfers and times, then what departs."""
+"""A distributed training step on a console: parity, programs, transfers and times of each strategy; departures."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def print_distributions(record: Distributions, console: Console) -> None:
 
 
 def _on_two_alone(several: Sequence[Distribution]) -> Iterator[str]:
-    """Steps of a user's own that hold, and were not tried where a neighbour is not everybody."""
+    """The user's own steps that pass but ran on two devices alone, where a neighbour is every other device."""
     if max(distribution.devices or 0 for distribution in several) > 2:
         return
     for distribution in several:

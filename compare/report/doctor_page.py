@@ -1,4 +1,4 @@
-"""A diagnosis as a page: blockers first, then what wants a decision, then the layers and what `jaxport init` makes."""
+"""A diagnosis as a page: blockers, then findings that need a decision, then layers and what `jaxport init` writes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from compare.record.diagnosis_part import ATTENTION, BLOCKER, NOTE, Diagnosis, Finding, LayerKind, OperationKind
 from compare.report import doctor_words as words
 from compare.report import page_html
+from compare.report.numbers import count_of
 from compare.report.pages import Block, Cell, Column, Folded, Lines, Page, Section, Table, columns
 from compare.report.program_texts import file_stem
 
@@ -51,7 +52,7 @@ def write_page(diagnosis: Diagnosis, folder: Path) -> Path:
 
 
 def page_stem(target: str) -> str:
-    """The name of a model as its page has it: that of its folder, its file, or FILE.NAME of code."""
+    """The name of a model on its page: its folder, its file, or FILE.NAME for code."""
     where, colon, name = target.rpartition(":")
     path = Path(where if colon and where.endswith(".py") else target)
     stem = path.resolve().name if path.is_dir() else path.stem
@@ -88,7 +89,7 @@ def _findings(diagnosis: Diagnosis, most: int | None) -> Iterator[Section]:
         blocks = [block for finding in findings[:most] for block in _finding(finding)]
         more = [] if most is None or len(findings) <= most else [f"and {len(findings) - most} more, on the page"]
         if severity == NOTE and findings:
-            blocks = [Folded(words.many(len(findings), "note"), blocks)]
+            blocks = [Folded(count_of(len(findings), "note"), blocks)]
         yield Section(name, blocks=blocks, conclusions=more, is_on_page_alone=severity == NOTE)
 
 
@@ -137,7 +138,7 @@ def _model(diagnosis: Diagnosis) -> Section:
     rows = [("input", array.name, array.type) for array in diagnosis.inputs]
     rows += [("output", array.name, array.type) for array in diagnosis.outputs]
     weights = f", {diagnosis.weights:,} numbers in them" if diagnosis.weights else ""
-    variables = Lines([f"{words.many(diagnosis.variables, 'variable')}{weights}."])
+    variables = Lines([f"{count_of(diagnosis.variables, 'variable')}{weights}."])
     table = Table((Column(""), *columns("name", "type", kind="code")), rows, "inputs and outputs")
     return Section("Inputs and outputs", blocks=[table, variables], is_on_page_alone=True)
 

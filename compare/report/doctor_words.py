@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from compare.record.diagnosis_part import ATTENTION, BLOCKER, NOTE, Diagnosis, Finding, LayerKind, Means, Place
+from compare.report.numbers import count_of
 
 KINDS = {
     "keras archive": "a .keras or .h5 file",
@@ -30,11 +31,9 @@ _NAMED = {"Activation": "functions of jax.nn, by name", "Lambda": "a function of
 def headline(diagnosis: Diagnosis) -> str:
     """How many blockers, which do not compile or have no counterpart, and how many decisions, in one line."""
     blockers, attention = diagnosis.counts.get(BLOCKER, 0), diagnosis.counts.get(ATTENTION, 0)
-    blockers_text = f"{many(blockers, 'blocker')}" if blockers else "No blockers"
+    blockers_text = count_of(blockers, "blocker") if blockers else "No blockers"
     restriction = ", as far as layers say: operations were not looked at" if diagnosis.not_traced else ""
-    decisions = (
-        f"{attention} finding{'' if attention == 1 else 's'} that want{'s' if attention == 1 else ''} a decision"
-    )
+    decisions = f"{count_of(attention, 'finding')} that want{'s' if attention == 1 else ''} a decision"
     return f"{blockers_text}{restriction}; {decisions}"
 
 
@@ -44,10 +43,10 @@ def summary(diagnosis: Diagnosis) -> str:
     operations = sum(operation.count for operation in diagnosis.operations)
     parts = [
         f"{diagnosis.target}: {KINDS.get(diagnosis.kind, diagnosis.kind)}",
-        many(layers, "layer") if layers else "",
-        many(operations, "operation") if operations else "",
+        count_of(layers, "layer") if layers else "",
+        count_of(operations, "operation") if operations else "",
         f"{diagnosis.weights:,} weights" if diagnosis.weights else "",
-        f"{many(diagnosis.counts.get(NOTE, 0), 'note')} besides" if diagnosis.counts.get(NOTE) else "",
+        f"{count_of(diagnosis.counts.get(NOTE, 0), 'note')} besides" if diagnosis.counts.get(NOTE) else "",
     ]
     return ", ".join(filter(None, parts))
 
@@ -115,11 +114,6 @@ def effort(diagnosis: Diagnosis) -> list[str]:
     return [f"Layers ported {', '.join(parts)}."] if parts else []
 
 
-def many(count: int, noun: str) -> str:
-    """A number of things: "1 layer", "1,024 layers"."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
 def of_init(diagnosis: Diagnosis) -> str:
     """What `jaxport init` makes of a model: all of it, or all but its places; "" where that is not known."""
     if diagnosis.no_port:
@@ -128,4 +122,4 @@ def of_init(diagnosis: Diagnosis) -> str:
         return ""
     if not diagnosis.places:
         return "`jaxport init` writes all of it."
-    return f"`jaxport init` writes all but {many(len(diagnosis.places), 'place')}:"
+    return f"`jaxport init` writes all but {count_of(len(diagnosis.places), 'place')}:"

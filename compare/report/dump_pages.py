@@ -1,4 +1,4 @@
-"""A dump directory as pages: an index, and a page a module; and as tables on the console. From JSON alone."""
+"""A dump directory as an index and a page for each module, and as tables on the console. From JSON alone."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def write_pages(dump: Mapping[str, Any], folder: Path) -> Path:
 
 
 def page_names(modules: Sequence[object]) -> list[str]:
-    """A file name a module, all of them different."""
+    """A unique file name for each module."""
     names: list[str] = []
     for module in modules:
         name = re.sub(r"[^\w.-]", "_", f"module_{text(module, 'number').zfill(4)}.{text(module, 'name')}")
@@ -65,7 +65,7 @@ def page_names(modules: Sequence[object]) -> list[str]:
 
 
 def index_page(dump: Mapping[str, Any]) -> Page:
-    """The table of modules, and what belongs to none."""
+    """The table of modules, and of files without a module."""
     modules, unknown = entries(dump, "modules"), files(entries(dump, "unknown"))
     count = sum(len(entries(module, "files")) for module in modules)
     rest = Table(FILES, unknown, most=LONGEST, whole_in=WHOLE)
@@ -135,7 +135,7 @@ def _row(module: object, page: str) -> tuple[Cell | str, ...]:
 
 
 def _kernels(module: object) -> float | None:
-    """Those whose code was dumped; without any, what a GPU is handed."""
+    """The kernels whose code was dumped; if there are none, the launches of a GPU."""
     count = len(entries(module, "kernels")) + sum(len(entries(file, "kernels")) for file in entries(module, "ptx"))
     launches = [part(thunks, "launched") for thunks in entries(module, "thunks")]
     return count or numbers.finite(next(iter(launches), 0))
@@ -159,7 +159,7 @@ def _lines(dump: Mapping[str, Any]) -> Iterator[str]:
 
 
 def print_files(dump: Mapping[str, Any], console: Console) -> None:
-    """The files of each module, by kind, without the name of the module that they all begin with; then the others."""
+    """Print the files of each module, by kind, without the common prefix; then the other files."""
     safe = on_lines(dump)
     for module in entries(safe, "modules"):
         name = text(module, "name")
@@ -176,7 +176,7 @@ def _print(title: str, rows: Sequence[tuple[str, str, str]], console: Console) -
 
 
 def tail(path: str, module: str) -> str:
-    """What a file name says beyond its module's name; all of it where that is not in it.
+    """The file name without its module's name, if it contains that.
 
     Args:
       path: below the directory.

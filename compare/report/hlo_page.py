@@ -7,22 +7,18 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
-from compare.report import compilers, hlo_reasons, numbers
-from compare.report.hlo_reasons import SIDES
-from compare.report.kernel_phases import by_phase
-from compare.report.page_html import TEMPLATES, script_hash, styles, templates
-from compare.report.pages import Link
+from compare.report.hlo_sections import SHOWN, SIDES, sections
+from compare.report.numbers import list_first
+from compare.report.page_html import TEMPLATES, fill
+from compare.report.pages import Cell, Link, Page
 from compare.report.showable import entries, mapping, part, printable, text
 from compare.writing import write_atomically
-from workloads._modes import JAX_CELL, TF_CELL
 
-SHOWN_KERNELS = 12
 SCRIPTS = ("hlo_values.js", "hlo_rows.js", "hlo_controls.js")
 """One script in three files: what the page holds and which of it is shown; how a row is drawn; what controls do."""
 
@@ -50,30 +46,37 @@ def page(view: Json, tabs: Sequence[Link] = ()) -> str:
     """The whole page: no network, every string of the programs escaped, all that needs no script above what does."""
     safe = printable(view)
     script = "\n".join((TEMPLATES / name).read_text() for name in SCRIPTS)
-    labels = [str(label) for label in entries(safe, "labels")]
-    return (
-        templates()
-        .get_template("hlo.html.j2")
-        .render(
-            labels=labels,
-            level=text(safe, "level"),
-            counts=mapping(safe, "levels", text(safe, "level")),
-            headline=text(safe, "headline"),
-            reasons=hlo_reasons.reasons(safe, labels),
-            places=len(entries(safe, "frontier")),
-            levels=mapping(safe, "levels"),
-            # A result that is not equal comes first.
-            results=sorted(entries(safe, "results"), key=lambda result: bool(part(result, "equal"))),
-            notes=entries(safe, "notes"),
-            changes=entries(safe, "changes"),
-            kernels=_kernels(safe),
-            made=compilers.of_pair(safe),
-            data=Markup(_embed(payload(safe))),
-            tabs=tabs,
-            style=styles("hlo.css"),
-            script=Markup(script),
-            script_hash=script_hash(script),
-        )
+    data = Markup(_embed(payload(safe)))
+    return fill("hlo.html.j2", _page(safe, tabs), script, "hlo.css", labels=entries(safe, "labels"), data=data)
+
+
+def _page(view: Json, tabs: Sequence[Link]) -> Page:
+    left, right = entries(view, "labels")
+    counts = mapping(view, "levels", text(view, "level"))
+    results = entries(view, "results")
+    unequal = [text(result, "name") for result in results if not result["equal"]]
+    verdict, title = Cell("not equal", status="fail"), text(view, "headline")
+    if counts["equal"]:
+        verdict, title = Cell("equal", status="pass"), f"{left} and {right} are the same program"
+    elif results and not unequal:
+        verdict = Cell("same results", status="pass")
+        title = title if entries(view, "frontier") else f"{left} and {right} are equal under an assumption"
+    origin = [
+        f"level {text(view, 'level')}",
+        f"{counts['matched']} of {counts['left']} values of {left} have a partner",
+        f"{right} has {counts['right']}",
+    ]
+    if len(results) > 1 and unequal:
+        origin.append(f"results that are not equal: {list_first(unequal, SHOWN)}")
+    return Page(
+        command="jaxport hlo",
+        title=title,
+        origin=origin,
+        sections=list(sections(view)),
+        links=tabs,
+        verdict=verdict,
+        remarks=entries(view, "notes"),
+        tab=f"{left} and {right}",
     )
 
 
@@ -232,20 +235,6 @@ class _Packed:
         ends = [index.get(text(match, side), -1) for side, index in zip(SIDES, self._index, strict=True)]
         facts = [self.string(text(match, "matcher")), part(match, "ulp"), self.string(text(match, "note"))]
         return [*ends, *facts, self._list(entries(match, "differs"))]
-
-
-def _kernels(view: Json) -> list[tuple[str, str, list[tuple[str, str, str]]]]:
-    """The kernels that take longest: side, label and phase, and of each of these name, share and time."""
-    groups = []
-    for side, label, cell in zip(SIDES, entries(view, "labels"), (TF_CELL, JAX_CELL), strict=False):
-        phases = {text(entry, "name"): text(entry, "phase") for entry in entries(view, "compiled", str(cell), "times")}
-        times = [(name, seconds, phases.get(name, "")) for name, seconds in mapping(view, side, "kernels").items()]
-        times.sort(key=lambda kernel: -kernel[1])
-        total = sum(seconds for _, seconds, _ in times) or 1.0
-        for phase, kernels in by_phase(times, itemgetter(2), itemgetter(1)):
-            rows = [(name, numbers.share(seconds / total), numbers.seconds(seconds)) for name, seconds, _ in kernels]
-            groups.append((side, f"{label}, {phase}" if phase else str(label), rows[:SHOWN_KERNELS]))
-    return groups
 
 
 def _embed(data: Mapping[str, Any]) -> str:

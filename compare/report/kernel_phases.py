@@ -1,4 +1,4 @@
-"""Kernels of a training step under their phases. Pure."""
+"""Kernels of a training step, grouped by phase. Pure."""
 
 from __future__ import annotations
 

@@ -126,12 +126,7 @@ def summary(limits: Sequence[Limit]) -> str:
 
 
 def page(record: TriedLimits, command: str) -> str:
-    """The whole page of limits that were run.
-
-    Args:
-      record: what was seen.
-      command: that ran them.
-    """
+    """The whole page of limits that were run."""
     limits = record.limits
     lines = [*_introduction(record.versions, command), "", f"{summary(limits)}.", ""]
     for theme in dict.fromkeys(limit.theme for limit in limits):

@@ -66,7 +66,7 @@ def parts(page: Page) -> Iterator[str]:
         yield from (f"## {plain(section.name)}", "", *_paragraphs([section.summary]), *_items(section.conclusions))
         for block in section.blocks:
             if isinstance(block, Table):
-                yield from _table(block)
+                yield from (*rows_of(each_string(block, plain)), *_paragraphs([block.left_out]))
             elif isinstance(block, Facts):
                 texts = ((title, fact.text if isinstance(fact, Cell) else fact) for title, fact in block.pairs)
                 yield from _items(f"{title}: {text}" for title, text in texts)
@@ -83,10 +83,6 @@ def _paragraphs(texts: Iterable[str]) -> list[str]:
 def _items(lines: Iterable[str]) -> list[str]:
     items = [f"- {plain(line)}" for line in lines]
     return [*items, ""] if items else []
-
-
-def _table(table: Table) -> list[str]:
-    return [*rows_of(each_string(table, plain)), *_paragraphs([table.left_out])]
 
 
 def rows_of(table: Table) -> list[str]:

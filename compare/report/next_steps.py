@@ -22,12 +22,7 @@ _MOST = 3
 
 
 def next_steps(record: Record, rows: Sequence[OverviewRow]) -> list[tuple[str, str]]:
-    """Commands, each with what it answers, for the workloads that fail; where none does, for what was not asked yet.
-
-    Args:
-      record: of the run.
-      rows: its overview.
-    """
+    """Commands, each with what it answers, for the workloads that fail; where none does, for what was not asked yet."""
     failures = [row for row in rows if row.verdict == FAIL]
     if failures:
         return [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from compare.record.base import Interval, Number, Scalar
 
@@ -73,6 +74,12 @@ def count(value: Number) -> str:
 def count_of(number: Number, what: str) -> str:
     """A number with what it counts: 1 node, 2 nodes."""
     return f"{count(number)} {what}{'' if number == 1 else 's'}"
+
+
+def list_first(names: Sequence[str], most: int) -> str:
+    """The first names, and how many more there are: a, b and 3 more."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 def scalar(value: Scalar) -> str:

@@ -11,6 +11,7 @@ from compare.counterparts.rows import Operation as MapRow
 from compare.counterparts.rows import Row
 from compare.operations.finding import Found
 from compare.operations.missing import Missing
+from compare.report.numbers import list_first
 from compare.report.page_console import print_facts, print_lines, print_rows
 from compare.report.pages import Column, Facts, Table, columns
 from workloads._inspection import Operation
@@ -106,8 +107,8 @@ def _facts(operation: Found) -> Iterator[tuple[str, str]]:
     yield "HLO", " ".join(operation_row.opcodes)
     yield "gradient", {**_GRADIENT, "missing": "no: asking for it raises"}[operation_row.gradient]
     yield "state", "has state or side effects" if operation_row.stateful else ""
-    yield "part of", _names(operation_row.within)
-    yield "gradient of", _names(operation_row.backward)
+    yield "part of", list_first(operation_row.within, _MOST_NAMES)
+    yield "gradient of", list_first(operation_row.backward, _MOST_NAMES)
     for device, dtypes in operation_row.kernels.items():
         yield device, "; ".join(f"{name}: {' '.join(types)}" for name, types in dtypes.items()) or "any dtype"
     yield "public", "" if operation_row.public else "no: tf.raw_ops does not have it"
@@ -128,11 +129,6 @@ def _of_xla(operation_row: RawOperation) -> str:
             return "has a kernel; no call was tried"
     where = "by itself" if operation_row.alone else "with an expression around it"
     return f"compiled a call {where}" + (f"; refused another: {operation_row.reason}" if operation_row.reason else "")
-
-
-def _names(names: Sequence[str]) -> str:
-    more = len(names) - _MOST_NAMES
-    return ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
 def print_missing(lacking: Sequence[Missing], operations: Sequence[Operation], console: Console) -> None:

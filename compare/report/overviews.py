@@ -58,11 +58,7 @@ class ColumnGroups:
 
 
 def find_columns(rows: Sequence[OverviewRow]) -> ColumnGroups:
-    """The columns that are worth showing.
-
-    Args:
-      rows: of the overview.
-    """
+    """The columns that are worth showing."""
     return ColumnGroups(
         instructions=any(number != numbers.MISSING for row in rows for number in row.instructions),
         kernels=any(number != numbers.MISSING for row in rows for number in row.kernels),
@@ -72,11 +68,7 @@ def find_columns(rows: Sequence[OverviewRow]) -> ColumnGroups:
 
 
 def table(rows: Sequence[OverviewRow]) -> Table:
-    """The overview of a page.
-
-    Args:
-      rows: of the overview.
-    """
+    """The overview of a page."""
     groups = find_columns(rows)
     return Table(_COLUMNS, [_cells(row, groups) for row in rows], "overview", most=len(rows))
 

@@ -1,4 +1,4 @@
-"""Pages on a console: tables and sentences; what is a chart or behind a click stands on the page alone."""
+"""Pages on a console: tables and sentences, without charts and what a page shows after a click."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from compare.report.numbers import count_of
+from compare.report.numbers import count_of, list_first
 from compare.report.pages import Cell, Facts, Lines, Page, Section, Table
 from compare.report.showable import one_line
 from compare.report.terminal import print_table
@@ -24,7 +24,7 @@ _MOST_NAMES = 2
 
 
 def print_page(page: Page, console: Console) -> None:
-    """Print what the page is of, every section, and how they are to be read."""
+    """Print the summary of the page, every section, and the notes."""
     if page.summary:
         print_lines([page.summary, ""], console, "strong")
     for section in page.sections:
@@ -35,7 +35,7 @@ def print_page(page: Page, console: Console) -> None:
 
 
 def print_section(section: Section, console: Console) -> None:
-    """Print a section: its tables, below them what follows."""
+    """Print a section: its tables, then its conclusions."""
     print_lines([": ".join(filter(None, (section.name, section.summary)))], console, "strong")
     blocks = [block for block in section.blocks if isinstance(block, Table | Facts | Lines)]
     for place, block in enumerate(blocks):
@@ -147,5 +147,4 @@ def _sources(cell: Cell) -> Iterator[str]:
     if len(cell.sources) > _MOST_SOURCES:
         yield f"and {count_of(len(cell.sources) - _MOST_SOURCES, 'more line')}"
     if cell.names and (len(cell.names) <= _MOST_NAMES or not cell.sources):
-        more = len(cell.names) - _MOST_SOURCES
-        yield f"{', '.join(cell.names[:_MOST_SOURCES])}{f' and {more} more' if more > 0 else ''}"
+        yield list_first(cell.names, _MOST_SOURCES)

@@ -19,15 +19,29 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 def render(page: Page) -> str:
     """The page. Every string of it is escaped, and but for charts none is markup."""
-    script = (TEMPLATES / "page.js").read_text() if page.is_filtered else ""
+    return fill("page.html.j2", page, (TEMPLATES / "page.js").read_text() if page.is_filtered else "")
+
+
+def fill(template: str, page: Page, script: str, *styles: str, **more: object) -> str:
+    """A template as HTML.
+
+    Args:
+      template: that is filled.
+      page: which it shows.
+      script: that runs; the page's content security policy allows no other, as a record might carry.
+      styles: files that say how the template's own parts look, after what every page looks like.
+      more: for the template.
+    """
+    files = ("report.css", "dump.css", "page.css", *styles)
     return (
         templates()
-        .get_template("page.html.j2")
+        .get_template(template)
         .render(
             page=printable(page),
-            style=styles("dump.css", "page.css"),
+            style=Markup("\n".join((TEMPLATES / name).read_text() for name in files)),
             script=Markup(script),
-            script_hash=script_hash(script),
+            script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+            **more,
         )
     )
 
@@ -48,13 +62,3 @@ def templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-
-
-def styles(*names: str) -> Markup:
-    """What every page looks like, and after it what these files say of its own parts."""
-    return Markup("\n".join((TEMPLATES / name).read_text() for name in ("report.css", *names)))
-
-
-def script_hash(script: str) -> str:
-    """What the page's content security policy lets run: this script, and none that a record might carry."""
-    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

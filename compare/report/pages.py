@@ -282,11 +282,12 @@ class Beside:
 
 @dataclass(frozen=True)
 class Folded:
-    """What a page has behind a click, and what nothing else shows."""
+    """What a page has behind a click, and what nothing else shows; `is_open` where it shows it at once."""
 
     kind: ClassVar = "folded"
     title: str | Cell
     blocks: Sequence[Block]
+    is_open: bool = False
 
 
 @dataclass(frozen=True)

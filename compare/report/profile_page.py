@@ -49,12 +49,7 @@ def page(profile: ReadProfile, name: str, most: int) -> Page:
 
 
 def of_one_line(profile: ReadProfile, line: str) -> Section:
-    """The kernels of FILE:LINE, or that there is none.
-
-    Args:
-      profile: what was read.
-      line: as it was asked for.
-    """
+    """The kernels of FILE:LINE, or that there is none."""
     kernels = of_line(profile, line)
     if not kernels:
         return Section(no_such_line(profile, line))
@@ -134,8 +129,7 @@ def _meanwhile(pause: Pause) -> str:
 def _row(kernel: ProfiledKernel) -> list[Cell]:
     mean = kernel.seconds / kernel.runs if kernel.seconds is not None and kernel.runs else None
     share = numbers.finite(kernel.share) or 0.0
-    lines = ", ".join(map(_place, kernel.sources[:_SOURCES]))
-    more = f" and {len(kernel.sources) - _SOURCES} more" if len(kernel.sources) > _SOURCES else ""
+    lines = numbers.list_first(list(map(_place, kernel.sources)), _SOURCES)
     return [
         Cell(kernel.name),
         Cell(numbers.count(kernel.runs)),
@@ -144,7 +138,7 @@ def _row(kernel: ProfiledKernel) -> list[Cell]:
         Cell(numbers.seconds(kernel.longest_s)),
         Cell(numbers.share(kernel.share), bar=f"{100 * share:.1f}%"),
         Cell(kernel.opcode),
-        Cell(f"{lines}{more}" or kernel.op_name, sources=tuple(map(SourceLine, kernel.sources))),
+        Cell(lines or kernel.op_name, sources=tuple(map(SourceLine, kernel.sources))),
         Cell(kernel.op_name),
         Cell(kernel.module),
     ]

@@ -47,7 +47,7 @@ def opcodes(workload: Workload) -> tuple[OpcodeRow, ...]:
 
 def programs(workload: Workload) -> tuple[Pane, ...]:
     """What each frontend handed to XLA; the panes of both sides, or of the one that there is."""
-    differing = _differing(workload)
+    differing = frozenset(row.opcode.rpartition(".")[2] for row in opcodes(workload) if row.difference)
     return tuple(
         _pane(SIDES[side], program.text, differing, _program_note(program))
         for side in SIDES
@@ -110,10 +110,6 @@ def _opcode(op: str, tf: int, jax: int) -> OpcodeRow:
 
 def _count_of(opcodes: Mapping[str, int], op: str) -> str:
     return numbers.count(opcodes.get(op))
-
-
-def _differing(workload: Workload) -> frozenset[str]:
-    return frozenset(row.opcode.rpartition(".")[2] for row in opcodes(workload) if row.difference)
 
 
 def _program_note(program: Written) -> str:

@@ -3,39 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from markupsafe import Markup
 
 from compare.report import verdicts
 from compare.report.page_html import TEMPLATES, templates
-from compare.report.pages import Cell
+from compare.report.pages import Cell, Table
 
 
-@dataclass(frozen=True)
-class Page:
-    """A piece of HTML without scripts, for a page of somebody else.
+def render(name: str, verdict: str, table: Table | None, lines: Sequence[str]) -> str:
+    """A piece of HTML without scripts, for a page of somebody else. Every string of it is escaped.
 
-    Attributes:
+    Args:
       name: of what was looked at.
       verdict: of a record; "" where there is none.
-      titles: of the columns; none of a page without a table.
-      rows: of texts, the first of each being its title.
-      lines: further sentences.
+      table: below them; None where there is none.
+      lines: sentences below it.
     """
-
-    name: str
-    verdict: str
-    titles: Sequence[str]
-    rows: Sequence[Sequence[Cell | str]]
-    lines: Sequence[str]
-
-
-def render(page: Page) -> str:
-    """The page as HTML. Every string of it is escaped."""
-    verdict = verdicts.cell(page.verdict) if page.verdict else Cell("")
     style = Markup((TEMPLATES / "check.css").read_text())
-    return templates().get_template("table.html.j2").render(page=page, verdict=verdict, style=style)
+    cell = verdicts.cell(verdict) if verdict else Cell("")
+    template = templates().get_template("table.html.j2")
+    return template.render(name=name, verdict=cell, table=table, lines=lines, style=style)
 
 
 class Display:

@@ -71,12 +71,7 @@ def equality(target: Target) -> Cell:
 
 
 def part(name: str, target: Target) -> Part:
-    """A device in the report of a run.
-
-    Args:
-      name: of the device.
-      target: both programs there.
-    """
+    """A device in the report of a run."""
     launches = [
         Folded(f"What is launched of {CELLS[side]}, most bytes first", [launch_table(side, cell), _legend()])
         for side, cell in of_sides(target).items()
@@ -87,12 +82,7 @@ def part(name: str, target: Target) -> Part:
 
 
 def summary(name: str, target: Target) -> Iterator[Block]:
-    """The device, the figures of both programs, and what differs.
-
-    Args:
-      name: of the device.
-      target: both programs there.
-    """
+    """The device, the figures of both programs, and what differs."""
     yield Facts(_facts(target))
     cells = of_sides(target)
     compiled = {side: cell for side, cell in cells.items() if not cell.reason}

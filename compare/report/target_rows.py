@@ -52,7 +52,7 @@ def sentence(name: str, target: Target) -> str:
     if tf.reason or jax.reason:
         there, missing = (PROGRAMS[JAX], PROGRAMS[TF]) if tf.reason else (PROGRAMS[TF], PROGRAMS[JAX])
         only, why = (jax, brief(tf.reason)) if tf.reason else (tf, brief(jax.reason))
-        return f"On {name}, XLA makes {_made_text(only)} of {there}, and nothing of {missing}: {why}"
+        return f"On {name}, XLA makes {' '.join(_count_texts(only))} of {there}, and nothing of {missing}: {why}"
     return "; ".join(filter(None, (f"On {name}, {_module_sentence(tf, jax)}", _bounds(tf, jax), _too_large(target))))
 
 
@@ -115,10 +115,6 @@ def _module_sentence(tf: OnTarget, jax: OnTarget) -> str:
     temps = [numbers.binary_bytes(cell.temp_bytes) for cell in (jax, tf)]
     apart = f"{temps[0]} of intermediates for {PROGRAMS[JAX]} and {temps[1]} for {PROGRAMS[TF]}"
     return f"XLA makes {sentence}, with {f'{temps[0]} of intermediates each' if temps[0] == temps[1] else apart}"
-
-
-def _made_text(cell: OnTarget) -> str:
-    return " ".join(_count_texts(cell))
 
 
 def _count_texts(cell: OnTarget) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""The one way to standard output and error: no name, summary or reason steers a terminal or reads as markup."""
+"""All output to standard output and error: no name or reason can control a terminal, or is read as markup."""
 
 from __future__ import annotations
 
@@ -73,11 +73,7 @@ def _on_one_line(renderable: RenderableType) -> RenderableType:
 
 
 def text_of(show: Callable[[Console], None]) -> str:
-    """What is printed to a console, as the command line writes it to a file.
-
-    Args:
-      show: prints it.
-    """
+    """The text that is printed to a console, as in a file."""
     lines = io.StringIO()
     # In a notebook, Rich would show each line in the cell, and a kernel's FORCE_COLOR would have it write colours.
     show(PlainConsole(file=lines, width=_TEXT_WIDTH, force_jupyter=False, force_terminal=False))
@@ -85,12 +81,12 @@ def text_of(show: Callable[[Console], None]) -> str:
 
 
 def cell(text: str) -> Text:
-    """What stands in a table, whose columns are measured before they are shown."""
+    """The text of a cell in a table, whose columns are measured before they are shown."""
     return Text(one_line(text))
 
 
 def console(stderr: bool = False, width: int | None = None) -> Console:
-    """Where tables, sentences and progress go."""
+    """The console of tables, sentences and progress."""
     return PlainConsole(stderr=stderr, width=width)
 
 
@@ -116,13 +112,13 @@ def print_table(console: Console, table: Table, narrow: Callable[[], Table] | No
 
 
 def write(text: str) -> None:
-    """What a console captured, on standard output; a reader that went away, such as head, has read enough.
+    """Write captured text to standard output; a closed pipe, as of `head`, is no error.
 
     Raises:
       UnwrittenError: it leads to a full disk.
     """
     with writing(Path("standard output")), contextlib.ExitStack() as on_loss:
-        # What could not be written would be tried again at the end of the program, and change its exit code.
+        # Python would try to write it again at the end of the program, and change the exit code.
         on_loss.callback(_forget_output)
         with contextlib.suppress(BrokenPipeError):
             print(text, end="", flush=True)
@@ -135,7 +131,7 @@ def _forget_output() -> None:
 
 
 def _silence(stream: IO[str]) -> None:
-    """Have what a stream still holds go nowhere: Python flushes those that a program was started with at its end."""
+    """Discard what a stream still holds, because Python flushes the standard streams at its end."""
     with contextlib.suppress(OSError, ValueError), open(os.devnull, "wb") as nothing:
         if stream in (sys.__stdout__, sys.__stderr__):
             os.dup2(nothing.fileno(), stream.fileno())
@@ -147,7 +143,7 @@ def say(*lines: object) -> None:
 
 
 def complain(line: str) -> None:
-    """Print one line of jaxport on standard error; where that is closed, the exit code has to do."""
+    """Print one line of jaxport on standard error, unless that is closed."""
     with contextlib.suppress(OSError):
         print(f"jaxport: {one_line(line)}", file=sys.stderr, flush=True)
 

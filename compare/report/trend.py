@@ -138,13 +138,7 @@ def _point(point: Point, color: str) -> _Drawn | None:
 
 
 def _breaks(line: Line, across: alt.X, span: Sequence[float]) -> list[alt.Chart]:
-    """A line before the first run that is unlike the one before it, with the keys that differ.
-
-    Args:
-      line: the ratio.
-      across: the axis of runs.
-      span: the ends of the axis of ratios.
-    """
+    """A line before the first run that is unlike the one before it, with the keys that differ."""
     rows = [{"run": change.run - 0.5, "top": span[1], "label": _keys(change.differences)} for change in line.breaks]
     if not rows:
         return []

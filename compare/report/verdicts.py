@@ -323,4 +323,4 @@ def _withholds(workload: Workload) -> bool:
 
 
 def _of(number: int, total: int) -> str:
-    return f"{number} of {total} workload{'' if total == 1 else 's'}"
+    return f"{number} of {numbers.count_of(total, 'workload')}"

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from rich.console import Console
 
 from compare.report import terminal
-from compare.report.numbers import count_of
+from compare.report.numbers import count_of, list_first
 from compare.report.page_console import print_lines, print_rows
 from compare.report.pages import Column, Table, columns
 from compare.weights.receipt import CarriedLayer, CarriedOptimizer, Receipt
@@ -68,10 +68,7 @@ def _lines_left(allowances: Mapping[str, str]) -> Sequence[str]:
     by_reason: dict[str, list[str]] = defaultdict(list)
     for path, reason in allowances.items():
         by_reason[reason].append(path)
-    return [
-        f"{paths[0]}{f' and {len(paths) - 1} more' if len(paths) > 1 else ''}: left as it is, {reason}"
-        for reason, paths in by_reason.items()
-    ]
+    return [f"{list_first(paths, 1)}: left as it is, {reason}" for reason, paths in by_reason.items()]
 
 
 def print_findings(lines: Sequence[str]) -> None:

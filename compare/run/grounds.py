@@ -1,4 +1,4 @@
-"""What a judgement rests on, as digests: sources, arrays, versions, machine and what was asked for."""
+"""Digests of what a judgement depends on: sources, arrays, versions, machine and request."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _OF_THE_KERNEL = ("/proc/", "/sys/", "/dev/")
 
 
 class Unknown(Exception):
-    """Not all that a judgement rests on can be known; the message says why."""
+    """Something that a judgement depends on cannot be known; the message says why."""
 
 
 def of_run(request: Request, environment: Environment) -> str:
@@ -105,7 +105,7 @@ def of_workload(both: tuple[Prepared, Prepared], without: Path) -> str:
 
 @functools.cache
 def own_sources() -> str:
-    """A digest of jaxport's own packages: one that was changed judges anew."""
+    """A digest of jaxport's own packages, which changes with each edit of them."""
     root = Path(__file__).resolve().parents[2]
     candidates = (path for name in OWN for path in sorted((root / name).rglob("*")))
     names = [
@@ -163,7 +163,7 @@ def _files_of(path: str) -> list[str]:
 
 
 def _is_apart(place: Path, folder: Path, without: Path) -> bool:
-    """Whether it is a folder that is shown, outside of that of the port and of what is written to meanwhile.
+    """Whether a place is no hidden folder, and outside of the folder of the port and of the outputs.
 
     One that the port or the working folder lies in is looked at as little: it holds all sorts of things.
     """
@@ -177,7 +177,7 @@ def _is_apart(place: Path, folder: Path, without: Path) -> bool:
 
 
 def file_stamp(path: Path) -> str:
-    """What tells a file from what it was before.
+    """What changes when a file changes.
 
     Raises:
       Unknown: it cannot be read.
@@ -185,7 +185,7 @@ def file_stamp(path: Path) -> str:
     try:
         status = path.stat()
         if status.st_size > READ_BYTES:
-            # Whoever copies a file may copy its time of change, but not that of its inode.
+            # A copy may keep the time of change of a file, but not that of its inode.
             return f"{status.st_size} bytes of {status.st_mtime_ns}, {status.st_ctime_ns}"
         return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Workloads that were judged, kept in a folder while a run goes on: a run that was killed need not judge them again."""
+"""Judged workloads of a run, kept in a folder, so that a killed run need not judge them again."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class _Signature(msgspec.Struct, frozen=True):
 
 
 class _Times(msgspec.Struct, frozen=True):
-    """What is needed to time a workload, but for its arrays and the artifacts."""
+    """What timing a workload needs, without its arrays and the artifacts."""
 
     modes: dict[str, list[str]]
     programs: dict[str, _Signature]
@@ -77,7 +77,7 @@ class _Kept(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Judgement:
-    """One workload as it was judged: its part of the record, the view of its programs, and what may be timed."""
+    """A judged workload: its part of the record, the view of its programs, and what may be timed."""
 
     part: Workload
     view: Mapping[str, Any] | None = None
@@ -104,7 +104,7 @@ class Judgements:
     def judge(
         self, pool: Pool, both: tuple[Prepared, Prepared], judge: Callable[[], Judgement], report: Callable[[str], None]
     ) -> Judgement:
-        """The judgement that was kept, where nothing changed that it rests on; else a new one, which is kept.
+        """The kept judgement if nothing that it depends on has changed; else a new one, which is kept.
 
         Args:
           pool: workers that tell of their versions.
@@ -125,7 +125,7 @@ class Judgements:
             return earlier
         judgement = judge()
         if judgement.part.parity is None or judgement.part.failures:
-            return judgement  # what is missing may come the next time
+            return judgement  # a side that is missing may start in the next run
         try:
             imports = self._imports(pool, began)
             is_stale = self._grounds(pool, both) != rests_on
@@ -138,7 +138,7 @@ class Judgements:
         try:
             write_atomically(path, _pack(rests_on, imports, judgement))
         except UnwrittenError as why:
-            # What a later run would be spared is no reason to lose this one: its record may still find a place.
+            # A judgement that cannot be kept must not end this run, whose record may still be written.
             report(f"{name}: cannot be resumed: {why}")
         return judgement
 
@@ -147,7 +147,7 @@ class Judgements:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def sweep(self) -> None:
-        """Remove what a run that was killed while it wrote has left beside whole files."""
+        """Remove partial files that a killed run has left."""
         for folder in (self._folder, self._folder.parent):
             leftovers.sweep_files(folder, PARTIAL)
 

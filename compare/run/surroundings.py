@@ -1,4 +1,4 @@
-"""What a report of a problem needs: memory, disks, tools, and the variables that steer the frameworks."""
+"""Facts for the report of a problem: memory, disks, tools, and the variables that configure the frameworks."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Surroundings:
 
 
 def look(variables: Mapping[str, str] = os.environ, memory: Path = MEMORY) -> Surroundings:
-    """As things are now."""
+    """The state of this machine and this process."""
     own = (QUIETEST,) if QUIETED else ()
     folder = str(processes.outside_scratch())
     return Surroundings(

@@ -70,11 +70,7 @@ class WatchedFiles:
             sleep(LOOK_S)
 
     def find_outdated(self, changes: Collection[Path]) -> list[str]:
-        """The sides that must be asked again: all but those whose files are known, and are none of these.
-
-        Args:
-          changes: files.
-        """
+        """The sides that must be asked again: all but those whose files are known, and are none of these."""
         unknown = any(all(path not in paths for paths in self._imports.values()) for path in changes)
         return [side for side in SIDES if unknown or not self._imports[side].isdisjoint(changes)]
 

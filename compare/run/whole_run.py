@@ -61,7 +61,7 @@ class RunResult:
 
 @dataclass(frozen=True)
 class _AllJudged:
-    """Every workload that was judged, by name, and the sides; whether a signal left some out."""
+    """The judged workloads by name, the sides, and whether a signal left some out."""
 
     workloads: Mapping[str, Judgement]
     sides: Mapping[str, Mapping[str, Any]]
@@ -107,7 +107,7 @@ def run(
 
 
 def _start_pool(request: Request, scratch: Path) -> Pool:
-    """The workers of a run. Those of a run with --fail-fast remember their answers: later stages ask for them again."""
+    """The workers of a run. With --fail-fast they remember their answers, which later stages ask for again."""
     sources = request.sources_with_peers()
     if request.fail_fast:
         return RememberingPool(sources, scratch, request.timeout_s, SIDES)
@@ -127,7 +127,7 @@ def _time(
 
 
 def _check_sizes(request: Request) -> None:
-    """Raise RequestError for a size that a workload has not, before any of them is worked on."""
+    """Raise RequestError for a size that a workload lacks, before any workload is judged."""
     for workload in request.workloads:
         if not isinstance(workload, Unreadable):
             for size in (request.size, request.parity_size):
@@ -159,7 +159,7 @@ def _judge_all(request: Request, pool: Pool, scratch: Path, reporter: Reporter, 
             folder = Path(tempfile.mkdtemp(dir=scratch))
             workload_judged = _judge(pool, workload, request, folder, reporter, refusals, store)
             if workload_judged.timed is None or not request.plans:
-                # Times are taken once all are judged: only who is timed keeps its arrays until then.
+                # Times are taken after all judgements; only workloads that are timed keep their arrays until then.
                 shutil.rmtree(folder, ignore_errors=True)
             # Asked while the workers live: interrupted, the record tells of them all the same.
             pool.environments()
@@ -169,7 +169,7 @@ def _judge_all(request: Request, pool: Pool, scratch: Path, reporter: Reporter, 
     except KeyboardInterrupt:
         if len(refusals) == len(judgements):
             raise  # nothing was judged
-        parts_only = _without_times(judgements, request, record_parts.INTERRUPTED)
+        parts_only = _without_times(judgements, request)
         return _AllJudged(parts_only, pool.environments(), interrupted=True)
     if refusals and len(refusals) == len(judgements):
         raise refusals[0]
@@ -178,10 +178,11 @@ def _judge_all(request: Request, pool: Pool, scratch: Path, reporter: Reporter, 
     return _AllJudged(judgements, pool.environments())
 
 
-def _without_times(judgements: Mapping[str, Judgement], request: Request, reason: str) -> dict[str, Judgement]:
-    """What was judged of a run that ended before all was: it says what is missing, and is not timed."""
+def _without_times(judgements: Mapping[str, Judgement], request: Request) -> dict[str, Judgement]:
+    """The judgements of a run that ended early. They name what is missing, and are not timed."""
     names = [workload.name for workload in request.workloads]
-    parts = record_parts.with_missing({name: one.part for name, one in judgements.items()}, names, reason)
+    parts = {name: one.part for name, one in judgements.items()}
+    parts = record_parts.with_missing(parts, names, record_parts.INTERRUPTED)
     return {name: Judgement(parts[name], judgement.view) for name, judgement in judgements.items()}
 
 
@@ -219,7 +220,7 @@ def _judge(
     refusals: list[RequestError | BadTarget],
     store: Judgements | None,
 ) -> Judgement:
-    """As `_judge_one`; what cannot be judged says why in its part, and is noted."""
+    """As `_judge_one`; the part of a workload that cannot be judged has the reason."""
     try:
         both = prepare_both(workload, request.size, request.data, scratch, request.parity_size)
         _check_unrolled(workload, request.unrolled)

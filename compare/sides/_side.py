@@ -26,11 +26,7 @@ class SideError(Foreseen):
         """Whose result did not come; empty where it is that of no mode or of no pass."""
 
     def of(self, parameters: Mapping[str, Any]) -> Self:
-        """The same error, which tells whose result did not come.
-
-        Args:
-          parameters: of the request.
-        """
+        """The same error, which tells whose result did not come."""
         self.mode, self.pass_ = str(parameters.get("mode", "")), str(parameters.get("pass_", ""))
         return self
 

@@ -1,4 +1,4 @@
-"""Hosts TensorFlow to read what is in a model, and in TensorFlow. Code of a user's runs here, and nowhere else."""
+"""Hosts TensorFlow to read models and TensorFlow's registries. The user's code runs here, and nowhere else."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ class Models(Host):
 
 @contextlib.contextmanager
 def _weights_of(model: KerasModel) -> Iterator[tuple[Any, Any, Path]]:
-    """What reads weights, where they are, and a folder to unpack to."""
+    """The reader of weights, their place, and a folder to unpack to."""
     module = importlib.import_module(_WEIGHTS)
     os.chdir(model.folder)
     with tempfile.TemporaryDirectory() as scratch:

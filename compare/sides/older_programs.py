@@ -13,14 +13,14 @@ ARTIFACT = "artifact"
 
 
 def as_stablehlo(side: str, reply: Reply) -> Reply:
-    """A reply to `program`, its artifact as StableHLO; what is that already is left alone.
+    """Convert the artifact of a reply to `program` to StableHLO, unless it is StableHLO.
 
     Args:
       side: that gave it.
       reply: with the array `artifact`: StableHLO bytecode, or a serialized HloModuleProto.
 
     Raises:
-      SideError: the artifact is neither, or HLO that StableHLO cannot say.
+      SideError: the artifact is neither, or HLO that StableHLO cannot express.
     """
     artifact = reply.arrays[ARTIFACT].tobytes()
     if artifact.startswith(bindings.BYTECODE):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from compare.hlo import executing
 from compare.hlo.arrays.fingerprints import Fingerprint
@@ -95,58 +96,35 @@ class ProgramWorker(Executor):
         self._handles = itertools.count()
         self._released: list[int] = []
 
+    @override
     def check(self, bytecode: bytes) -> None:
-        """Check that a program can be read.
-
-        Raises:
-          UnreadableProgram: it cannot.
-          ProgramLost: reading it ended the worker.
-        """
         with self._worker.asking:
             self.ask(self.current(), "read", {}, {xla.PROGRAM: np.frombuffer(bytecode, np.uint8)})
 
+    @override
     def read_text(self, text: str) -> bytes:
-        """The HLO module of a text.
-
-        Raises:
-          UnreadableProgram: it is none.
-          ProgramLost: reading it ended the worker.
-        """
         arrays = {xla.PROGRAM: np.frombuffer(text.encode(errors="replace"), np.uint8)}
         with self._worker.asking:
             return self.ask(self.current(), "read_text", {}, arrays).arrays[xla.PROGRAM].tobytes()
 
+    @override
     def compile(self, bytecode: bytes, options: Options) -> Executable:
-        """Compile a program, and again in each worker that it is run in later.
-
-        Raises:
-          UnreadableProgram: XLA refuses it.
-          ProgramLost: compiling it ended the worker.
-        """
+        """As of the base class. Each later worker that runs the program compiles it again."""
         arrays = {xla.PROGRAM: np.frombuffer(bytecode, np.uint8)}
         compiled = _CompiledProgram(self, _Request("compile", {"options": dict(options)}, arrays))
         compiled.load()
         return compiled
 
+    @override
     def compile_steps(self, steps: Steps) -> Runnable:
-        """Compile each operation of a graph, and again in each worker that it is run in later.
-
-        Raises:
-          UnreadableProgram: XLA refuses one.
-          ProgramLost: compiling one ended the worker.
-        """
+        """As of the base class. Each later worker that runs the graph compiles it again."""
         description, arrays = xla.pack_steps(steps)
         compiled = _Compiled(self, _Request("compile_steps", vars(description), arrays))
         compiled.load()
         return compiled
 
+    @override
     def compare(self, left: Held, right: Held, pairs: Sequence[Places], tolerance: float) -> list[Equal | None]:
-        """Compare results that the worker holds; where it was replaced, they are computed again first.
-
-        Raises:
-          UnreadableProgram: computing them again failed.
-          ProgramLost: it ended the worker.
-        """
         assert isinstance(left, _ResultsThere)
         assert isinstance(right, _ResultsThere)
         with self._worker.asking:

@@ -1,4 +1,4 @@
-"""How a value crosses to another process: plain data for JSON, and arrays beside it."""
+"""Conversion of values for another process: plain data for JSON, and arrays."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Record:
 
 @functools.cache
 def record_of(kind: type[Any]) -> Record:
-    """How a dataclass travels."""
+    """How a dataclass is sent."""
     types = get_type_hints(kind, include_extras=True)
     beside = {name for name, type_ in types.items() if type_ is bytes or is_arrays(type_)}
     plain = [_plain_field(field, types[field.name]) for field in dataclasses.fields(kind) if field.name not in beside]
@@ -85,7 +85,7 @@ def _encode(value: Any) -> Any:
 
 
 def is_arrays(type_: Any) -> bool:
-    """Whether a type is that of arrays by name, or of none."""
+    """Whether a type is that of arrays by name."""
     return type_ in (Arrays, Arrays | None)
 
 

@@ -146,11 +146,7 @@ class RememberingPool(Pool):
         self._kept: dict[str, RememberingSide] = {}
 
     def forget(self, names: Collection[str]) -> None:
-        """Close workers whose files changed, with all that they said; another one starts when it is asked for.
-
-        Args:
-          names: of the sides.
-        """
+        """Close workers whose files changed, with all that they said; another one starts when it is asked for."""
         self._workers.close(names)
         for name in names:
             self._kept.pop(name, None)

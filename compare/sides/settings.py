@@ -1,4 +1,4 @@
-"""What a worker's process is started with: equal threads on either side, caches and dumps where asked for."""
+"""Settings of a worker's process: the same threads on both sides; caches and dumps if asked for."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RETAINING = {
     "MALLOC_MMAP_THRESHOLD_": str(8 << 30),
     "MALLOC_TRIM_THRESHOLD_": str(16 << 30),
     "MALLOC_TOP_PAD_": str(1 << 30),
-    # Arenas of threads hold 64 MiB at most: what is larger would be mapped in every call, whatever the threshold.
+    # Arenas of threads hold 64 MiB at most: every call would map larger blocks, whatever the threshold.
     "MALLOC_ARENA_MAX": "1",
 }
 """What glibc maps apart, returns and asks for at once, in bytes: nothing that a call needs is mapped in every call."""
@@ -61,7 +61,7 @@ class Settings:
     synchronous_dispatch: bool = False
 
     def variables(self, side: str, environment: Mapping[str, str]) -> dict[str, str]:
-        """The environment variables that say so to a side; flags that were set before are kept."""
+        """The environment variables of these settings for a side; flags that were set before are kept."""
         variables: dict[str, str] = {}
         if self.threads is not None:
             variables |= dict.fromkeys(THREAD_VARIABLES, str(self.threads))
@@ -113,7 +113,7 @@ def _jax_cache(folder: Path | None, environment: Mapping[str, str]) -> dict[str,
 def python_path(shelf: Path, environment: Mapping[str, str]) -> str:
     """PYTHONPATH of a process of ours: the folder of these packages, and what the user's own PYTHONPATH names.
 
-    An empty entry means the current folder, whatever that is: files received there must not run unasked.
+    An empty entry would be the current folder, and files from others there must not run.
     """
     return os.pathsep.join([str(shelf), *filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))])
 
@@ -124,7 +124,7 @@ def available_processors() -> int:
 
 
 def pin(threads: int | None, tasks: Path = Path("/proc/self/task")) -> None:
-    """Let this process use the first `threads` of its processors: every worker of a run gets the same ones.
+    """Pin this process to the first `threads` of its processors: every worker of a run gets the same ones.
 
     Thread by thread: NumPy's BLAS has started some by now, and these would keep all processors.
     """

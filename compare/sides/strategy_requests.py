@@ -1,4 +1,4 @@
-"""The requests that a side on several devices answers, as typed functions, to one process or to all of a cluster."""
+"""Typed functions for requests to a side on several devices: to one process, or to all of a cluster."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def divide(
 
 
 def join(sides: Sequence[Side], addresses: Sequence[str], limit_s: float) -> list[int]:
-    """Let processes compute together; how many devices each of them sees.
+    """Connect processes into a cluster; return how many devices each of them sees.
 
     Args:
       sides: one process each.
@@ -65,7 +65,7 @@ def steps(
     checkpoint: Path | None = None,
     equal_parts: bool = False,
 ) -> Stepped:
-    """What some training steps give; of several processes what the first has, and where another has something else.
+    """Run training steps; return the results of the first process, and where those of another one differ.
 
     Args:
       sides: the processes that compute together.
@@ -92,13 +92,13 @@ def steps(
 
 
 def transfers(sides: Sequence[Side], strategy: str) -> Sequence[Collective]:
-    """What a step exchanges between devices, as one process has it."""
+    """What a step exchanges between devices, as one process sees it."""
     (first, *_) = _of_all(sides, [partial(request(Strategies.transfers), side, strategy) for side in sides])
     return first
 
 
 def step_times(sides: Sequence[Side], strategy: str, calls: int) -> list[float]:
-    """Seconds of each of some calls, as the slowest process has them."""
+    """Seconds of each call, of the slowest process."""
     times = _of_all(sides, [partial(request(Strategies.step_times), side, strategy, calls) for side in sides])
     return [max(seconds) for seconds in zip(*times, strict=True)]
 
@@ -114,12 +114,7 @@ class _Joining:
 def _of_all(
     sides: Sequence[Side], requests: Sequence[Callable[[], Found]], joining: _Joining | None = None
 ) -> list[Found]:
-    """What all reply, asked at once: each waits for what the others send.
-
-    Args:
-      sides: one process each.
-      requests: one to each.
-      joining: of a request to join; None leaves the time limit to each side.
+    """Send a request to all processes at once, because each waits for the others; return the replies.
 
     Raises:
       SideError: one failed, or did not answer. Others would wait for it without end, and are ended.
@@ -152,7 +147,7 @@ def _of_all(
 
 
 def _cause(failure: Future[Found], pending: Sequence[Future[Found]]) -> Future[Found]:
-    """The request whose process is gone, where there is one; else the one that failed first.
+    """The request whose process ended, if there is one; else the one that failed first.
 
     Others see that its connections are closed, and may say so before its own death is seen.
     """
@@ -165,7 +160,7 @@ def _cause(failure: Future[Found], pending: Sequence[Future[Found]]) -> Future[F
 
 
 def _of_process(error: BaseException, index: int, processes: int) -> BaseException:
-    """The same, and which of several processes it is from."""
+    """The same error with the number of its process."""
     if not isinstance(error, SideError) or processes == 1:
         return error
     reason = f"process {index} of {processes}: {error.reason}"

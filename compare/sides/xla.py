@@ -1,4 +1,4 @@
-"""Runs programs in a worker: XLA and nothing else, so that a program which ends its process ends no judge."""
+"""Runs programs in a worker that has XLA alone, so that a program that crashes does not end a judge."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import ml_dtypes as ml_dtypes  # NumPy knows bfloat16 once it is imported
 import numpy as np
+from typing_extensions import override
 
 from compare.hlo import artifacts, bindings
 from compare.hlo.arrays.fingerprints import Fingerprint, fingerprint
@@ -60,7 +61,7 @@ def create() -> Host:
 
 
 class Programs(Host):
-    """XLA of jaxlib alone, which compiles and runs programs; a request releases handles first: `released`."""
+    """XLA of jaxlib, which compiles and runs programs. A request first releases the handles in `released`."""
 
     host = "xla"
 
@@ -70,14 +71,9 @@ class Programs(Host):
         self._held: dict[int, HeldResults] = {}
         self._operations = StepPrograms(bindings.load_bytecode)
 
+    @override
     def reply(self, name: str, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
-        """The reply to one request, whose parameter `released` has the handles that are no longer needed.
-
-        Args:
-          name: of a method.
-          parameters: plain data, as it came.
-          arrays: those that came with the request.
-        """
+        """The reply to one request, whose parameter `released` has the handles that are no longer needed."""
         for handle in parameters.get("released", ()):
             self._loaded.pop(handle, None)
             self._held.pop(handle, None)
@@ -186,7 +182,7 @@ class Programs(Host):
 def take_fingerprints(
     program: bindings.LoadedProgram | LoadedSteps, calls: Sequence[Sequence[np.ndarray]], tolerance: float
 ) -> Sequence[Sequence[Fingerprint]]:
-    """By result, its fingerprint in each call; of steps each is taken as soon as its array is there.
+    """By result, its fingerprint in each call. In steps, each is taken as soon as its array exists.
 
     Args:
       program: compiled whole, or in steps.
@@ -199,7 +195,7 @@ def take_fingerprints(
 
 
 def pack_steps(steps: Steps) -> tuple[PackedSteps, dict[str, np.ndarray]]:
-    """Steps as what travels."""
+    """Steps as plain data and arrays."""
     (constants,), arrays = pack_calls([list(steps.constants.values())])
     description = PackedSteps(
         options=tuple(dict(program.options) for program in steps.programs),
@@ -243,7 +239,7 @@ def pack_calls(calls: Sequence[Sequence[np.ndarray]]) -> tuple[list[list[Describ
 
     def place(array: np.ndarray) -> Described:
         row = np.asarray(array, order="C")
-        # By identity, which holds for as long as `calls` keeps them.
+        # By identity, which is valid while `calls` holds the arrays.
         where = places.setdefault(id(array), str(len(places)))
         # An empty view cannot change its type.
         if row.size and where not in contents:
@@ -255,12 +251,12 @@ def pack_calls(calls: Sequence[Sequence[np.ndarray]]) -> tuple[list[list[Describ
 
 @functools.cache
 def _name(dtype: np.dtype) -> str:
-    """NumPy makes the name of a type anew whenever it is asked for, and calls have thousands of arrays."""
+    """A cached name of a type: NumPy computes it at each access, and calls have thousands of arrays."""
     return dtype.name
 
 
 def unpack_calls(calls: Sequence[Sequence[Described]], contents: Arrays) -> list[list[np.ndarray]]:
-    """The calls that were packed; what they share is one array."""
+    """The calls that were packed; calls may share an array."""
     cache: dict[tuple[str, tuple[int, ...], str], np.ndarray] = {}
 
     def array(name: str, shape: Sequence[int], where: str) -> np.ndarray:

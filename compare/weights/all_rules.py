@@ -30,11 +30,7 @@ _OF_APPLICATIONS: Mapping[str, str] = {
 
 
 def rules_of(layer: SourceLayer) -> tuple[tuple[Rule, ...], str]:
-    """The rules that apply to a layer, the preferred one first; where none does, the reason.
-
-    Args:
-      layer: of any class.
-    """
+    """The rules that apply to a layer, the preferred one first; where none does, the reason."""
     if layer.module not in (KERAS_LAYERS, _OF_APPLICATIONS.get(layer.class_name)):
         return (), f"{layer.class_name} is no class of keras.layers"
     rules = BY_CLASS.get(layer.class_name, ())

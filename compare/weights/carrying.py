@@ -86,10 +86,6 @@ class Carriage:
 def plan_carriage(request: Request, workers: WeightWorkers) -> Carriage:
     """Read both and plan.
 
-    Args:
-      request: what is carried.
-      workers: that read.
-
     Raises:
       RequestError: one cannot be read, or `names` or `allowed` name what is not there.
     """
@@ -112,15 +108,7 @@ def planned_weights(
     allowances: Mapping[str, str],
     unused_layers: Mapping[str, str] | None = None,
 ) -> Plan:
-    """What becomes of every weight, without an optimizer.
-
-    Args:
-      source: the layers.
-      arrays: of their weights, by key.
-      target: the module.
-      names: as of `Request`.
-      allowances: likewise.
-      unused_layers: likewise.
+    """As `planning.plan`, after checks of the names.
 
     Raises:
       RequestError: `names` or `allowances` name what is not there.

@@ -1,4 +1,4 @@
-"""Whether training goes on alike: both optimizers take steps with the same gradients, and the weights are compared.
+"""Whether both optimizers train alike: they take steps with the same gradients, and the weights are compared.
 
 From where Keras' optimizer is, its slots carried: a count that is off, moments that are swapped or another rate are
 seen. And from a fresh start, where squares are small: another epsilon is seen. Gradients spread over eight orders of
@@ -73,7 +73,7 @@ def gradients(weights: Sequence[Trained], arrays: Arrays) -> dict[str, np.ndarra
 
 
 def carry(weights: Sequence[Trained], by_step: Arrays) -> dict[str, np.ndarray]:
-    """What stands under "STEP/KEY" as it stands in the module, under "STEP/VARIABLE"."""
+    """Convert arrays by "STEP/KEY" to arrays of the module by "STEP/VARIABLE"."""
     return {
         f"{step}/{variable}": array
         for step in range(STEPS)
@@ -85,7 +85,7 @@ def carry(weights: Sequence[Trained], by_step: Arrays) -> dict[str, np.ndarray]:
 
 
 def apart(start: Arrays, keras: Arrays, optax: Arrays, whence: str) -> Iterator[Finding]:
-    """Where weights are not the same after steps of both; of each variable the first step.
+    """The weights that differ after steps of both; of each variable the first step.
 
     Args:
       start: parameters of the module before the first step.
@@ -101,7 +101,7 @@ def apart(start: Arrays, keras: Arrays, optax: Arrays, whence: str) -> Iterator[
             way, last, size = way + np.abs(there - last), there, np.maximum(size, np.abs(there))
             here = optax[f"{step}/{variable}"].astype(np.float64)
             bound = SHARE * way + ROUNDINGS * (step + 1) * _epsilon(dtype) * size
-            # A comparison that is false of NaN.
+            # This comparison is false for NaN.
             if not np.all(np.abs(here - there) <= bound):
                 yield Finding("steps", _line(variable, step, whence, there, here, bound))
                 break

@@ -27,7 +27,7 @@ _CHANNELS_LAST = {"data_format": ("channels_last", None)}
 
 
 def _conv(layer: SourceLayer) -> Counterpart:
-    kernel, groups = shape_of(layer, "kernel"), _number(layer, "groups")
+    kernel, groups = shape_of(layer, "kernel"), _groups(layer)
     channels: dict[str, Plain] = {"in_features": kernel[-2] * groups, "out_features": kernel[-1]} if kernel else {}
     arguments = {**channels, **_window(layer, kernel[:-2]), "feature_group_count": groups}
     module = Module("nnx.Conv", {**arguments, "use_bias": flag(layer, "use_bias"), **dtypes(layer)})
@@ -36,9 +36,9 @@ def _conv(layer: SourceLayer) -> Counterpart:
     )
 
 
-def _number(layer: SourceLayer, name: str) -> int:
-    value = layer.config.get(name)
-    return value if isinstance(value, int) else 1
+def _groups(layer: SourceLayer) -> int:
+    groups = layer.config.get("groups")
+    return groups if isinstance(groups, int) else 1
 
 
 def _as_list(value: Plain, count: int) -> list[Plain]:

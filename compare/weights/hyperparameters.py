@@ -1,4 +1,4 @@
-"""Whether an attribute of a Flax module is the one that a rule wants, however it was written."""
+"""Whether an attribute of a Flax module equals the one of a rule, in any of its notations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def agrees(name: str, expected_value: Plain, actual: Plain, rank: int, param_dty
     if name in _FUNCTIONS_OF_MODULES:
         return is_activation(expected_value, actual)
     if name == "dtype":
-        # None is what the variables and the input have: for a layer of one type the same.
+        # None takes the type of the variables and the input, which is one type in such a layer.
         return actual == expected_value or (actual is None and expected_value == param_dtype)
     if name == "padding":
         return _padding(actual) == expected_value
@@ -29,7 +29,7 @@ def agrees(name: str, expected_value: Plain, actual: Plain, rank: int, param_dty
         return _axes(actual, rank) == _axes(expected_value, rank)
     if isinstance(expected_value, list):
         return _sizes(actual, len(expected_value)) == expected_value
-    # True is 1 to Python.
+    # In Python, True == 1.
     return isinstance(actual, bool) == isinstance(expected_value, bool) and actual == expected_value
 
 

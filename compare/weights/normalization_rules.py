@@ -25,7 +25,7 @@ def _affine(layer: SourceLayer) -> dict[str, Plain]:
 
 
 def _features(layer: SourceLayer, *leaves: str) -> int | None:
-    """How many features a layer has, by its leaves or by its input."""
+    """The number of features of a layer, from its leaves or its input."""
     shape = next((leaf_shape for name in leaves if (leaf_shape := shape_if_any(layer, name))), ())
     return shape[-1] if shape else (layer.shape[-1] if layer.shape else None)
 
@@ -160,7 +160,7 @@ def _statistics_problem(layer: SourceLayer) -> str:
 
 
 def _not_last(layer: SourceLayer) -> str:
-    """An axis that is not the last, however that is counted."""
+    """An axis other than the last, counted from either end."""
     axis = layer.config.get("axis", -1)
     axes = axis if isinstance(axis, list) else [axis]
     last = (-1, len(layer.shape) - 1) if layer.shape else (-1,)

@@ -257,7 +257,7 @@ class _Planning:
         if leaf.tied:
             tie = next((move for move in self.moves if move.leaf.key == leaf.tied), None)
             if tie is None or tie.variables != paths:
-                difference = f"expected the variable of {leaf.tied}, which it is tied to, found {_list_paths(paths)}"
+                difference = f"expected the variable of {leaf.tied}, which it is tied to, found {', '.join(paths)}"
                 self._refuse(match.layer, "leaf", f"{where}: {difference}")
             return
         try:
@@ -307,7 +307,3 @@ def _variable(variable: TargetVariable) -> str:
 
 def _type_text(dtype: str, shape: Sequence[int]) -> str:
     return f"{dtype}[{','.join(map(str, shape))}]"
-
-
-def _list_paths(paths: Sequence[str]) -> str:
-    return ", ".join(paths)

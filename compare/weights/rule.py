@@ -19,7 +19,7 @@ ANY_MODULE = ""
 
 @dataclass(frozen=True)
 class Module:
-    """A module of Flax as a rule wants it.
+    """The module of Flax that a rule gives.
 
     Attributes:
       class_name: "nnx.Linear", "jaxport.layers.GRUCell".
@@ -65,7 +65,7 @@ class Carried:
 
 @dataclass(frozen=True)
 class Counterpart:
-    """What one layer is in Flax.
+    """The counterpart of a layer in Flax.
 
     Attributes:
       module: that computes it; None where a plain function does.
@@ -139,19 +139,19 @@ def same(*pairs: tuple[str, str]) -> tuple[Carried, ...]:
 
 
 def present(layer: SourceLayer, ways: tuple[Carried, ...]) -> tuple[Carried, ...]:
-    """Those of which the layer has the leaf: it has no bias without use_bias."""
+    """The ways whose leaf the layer has: without use_bias there is no bias."""
     names = {leaf.name for leaf in layer.leaves}
     return tuple(way for way in ways if way.leaf in names)
 
 
 def attributes_of_call(layer: SourceLayer, *names: str) -> tuple[str, ...]:
-    """The attributes among these that change what the caller of the module has to do, as NAME=VALUE."""
+    """Those of these attributes that the caller of the module has to implement, as NAME=VALUE."""
     nothing = (None, False, "linear", 0, 0.0)
     return tuple(f"{name}={layer.config[name]!r}" for name in names if layer.config.get(name) not in nothing)
 
 
 def dtypes(layer: SourceLayer) -> dict[str, Plain]:
-    """What a module computes in, and what it keeps its variables in."""
+    """The dtype of a module's computation, and that of its variables."""
     return {"dtype": layer.compute_dtype, "param_dtype": layer.variable_dtype}
 
 

@@ -1,6 +1,6 @@
 """The plan of an optimizer: which of its variables becomes which arrays of a state of optax.
 
-What becomes of a weight becomes of all that is kept of it, so that a slot goes by the transform of its weight.
+A slot is changed by the transform of its weight.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _STARTS = "Keras keeps no such variable with these attributes"
 
 @dataclass(frozen=True)
 class SlotMove:
-    """One variable of an optimizer on its way.
+    """One variable of an optimizer, and the arrays that it becomes.
 
     Attributes:
       slot: itself.
@@ -49,7 +49,7 @@ class SlotMove:
 
 @dataclass(frozen=True)
 class SlotPlan:
-    """What is done if nothing was found, and what was found.
+    """The moves, which are made if there is no finding, and the findings.
 
     Attributes:
       rule: of the optimizer; "" where there is none.
@@ -125,7 +125,7 @@ class _Planning:
 
     def add(self, slot: Slot, weights: Mapping[str, Move]) -> None:
         if slot.weight and slot.weight not in weights:
-            # Of a weight that does not fit it was said already.
+            # A weight that does not fit has a finding already.
             return
         places = self._places(slot, weights)
         subject = f"the optimizer ({self._source.class_name}): {slot.key.removeprefix(PREFIX)}"
@@ -191,7 +191,7 @@ class _Planning:
             self.arrays[place.path] = array
 
     def find_kept(self, allowances: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-        """Arrays that stay as they start, each with why."""
+        """Arrays that keep their initial values, each with the reason."""
         present = {slot.name for slot in self._source.slots}
         for place in self._target.slots:
             source_field: Field | None = self._fields.get(place.path)
@@ -201,7 +201,7 @@ class _Planning:
                 yield place.path, allowances[f"{PREFIX}{place.path}"]
 
     def find_unwritten(self, kept_reasons: Mapping[str, str]) -> Iterator[Finding]:
-        """Arrays of the state that nothing becomes, and those that stay but are written."""
+        """Find arrays of the state that no variable becomes, and those that should stay but are written."""
         for place in self._target.slots:
             where = f"the state of optax: {place.path} ({place.state}.{place.field}, {place.dtype}{list(place.shape)})"
             if place.path in kept_reasons and place.path in self.arrays:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from owned_machines import Machine
 
-from compare.ablation import ablating, leaving_out, unchanged_results
+from compare.ablation import ablating, leaving_out
 from compare.ablation.ablating import AGAIN, FULL, Asked, ablate, with_times
 from compare.ablation.compiling import Made, Options
 from compare.ablation.leaving_out import DISABLING
@@ -221,12 +221,12 @@ def test_equal_is_to_the_last_bit() -> None:
     expected: dict[str, Arrays] = {"seed0": {"y": np.array([0.0, np.nan], np.float32)}}
     minus: dict[str, Arrays] = {"seed0": {"y": np.array([-0.0, np.nan], np.float32)}}
     wider: dict[str, Arrays] = {"seed0": {"y": np.array([0.0, np.nan])}}
-    assert unchanged_results.identical(expected, expected)
-    assert not unchanged_results.identical(minus, expected)
-    assert not unchanged_results.identical(wider, expected)
-    assert not unchanged_results.identical({}, expected)
-    assert unchanged_results.difference({"seed0": {}}, expected) == float("inf")
-    assert unchanged_results.difference({"seed0": {"y": np.array([3.0, np.nan], np.float32)}}, expected) == 3.0
+    assert ablating.identical(expected, expected)
+    assert not ablating.identical(minus, expected)
+    assert not ablating.identical(wider, expected)
+    assert not ablating.identical({}, expected)
+    assert ablating.difference({"seed0": {}}, expected) == float("inf")
+    assert ablating.difference({"seed0": {"y": np.array([3.0, np.nan], np.float32)}}, expected) == 3.0
 
 
 def test_a_bench_is_what_the_protocol_says() -> None:

@@ -107,7 +107,7 @@ def test_a_click_on_an_operand_or_on_an_empty_half_leads_there(shown: sync_api.P
 
 
 def test_a_place_of_the_frontier_leads_to_its_row(shown: sync_api.Page) -> None:
-    shown.locator(".frontier a", has_text="/home/u/model.py:4").click()
+    shown.locator("#frontier a", has_text="/home/u/model.py:4").click()
     assert chosen(shown) == ["3"]
     assert shown.locator(CHOSEN).is_visible()
     assert shown.url.endswith("#left-3")
@@ -177,7 +177,7 @@ def test_rows_can_be_those_of_a_matcher_a_rule_or_of_doubtful_bits(shown: sync_a
 
 def test_a_jump_to_what_a_filter_hides_lets_go_of_the_filter(shown: sync_api.Page) -> None:
     press(shown, "only-left")
-    shown.locator(".frontier a", has_text="power").click()
+    shown.locator("#frontier a", has_text="power").click()
     assert chosen(shown) == ["3"]
     assert shown.locator("#classes [aria-pressed=false]").count() == 0
 

@@ -1,7 +1,7 @@
 """What it costs when a whole run is killed, at random moments, and gone on with: a row for each kill. Asserts it too.
 
 `python tests/support/killed_runs.py [--tensorflow] [KILLS [SEED]]`; 50 by default, some minutes. JAX stands in
-TensorFlow's place but with --tensorflow. docs/environments.md has what it prints.
+TensorFlow's place but with --tensorflow. docs/environments.md counts its rows.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ def body_problem(
     results: Positions,
     form_of: Callable[[Graph], Rewritten],
 ) -> Problem:
-    """Two bodies as a problem; where the outer graphs are run, so are they, on random state.
+    """Two bodies as a problem. If the outer graphs are run, the bodies are run too, on random state.
 
     Args:
       outer: the problem of the programs, or bodies, that they belong to.
@@ -79,7 +79,7 @@ def _runs(outer: Runs, bodies: Pair[Graph], slots: SlotPairs) -> Runs | None:
 
 
 def _random_cases(bodies: Pair[Graph], slots: SlotPairs) -> list[Arguments]:
-    """Arguments of both in the order of their slots, slots that are one filled alike."""
+    """Arguments of both in the order of their slots; slots that are one get the same arrays."""
     partners = {slot.right: slot.left for slot in slots}
     cases: list[Arguments] = []
     for seed in (0, 1):

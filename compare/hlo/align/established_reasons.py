@@ -1,4 +1,4 @@
-"""Why a value has no partner: established from both programs and from what they computed, or not known."""
+"""Why a value has no partner: a reason that both programs and their values prove, or none."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST_NAMED = 4
 
 
 class Established:
-    """The reasons of one side's places; the places of both sides that one reason explains have equal reasons."""
+    """The reasons of one side's places. If one reason explains places of both sides, they have equal reasons."""
 
     def __init__(
         self,
@@ -26,7 +26,7 @@ class Established:
         closest: Mapping[int, Match],
         parting_keys: Iterable[int],
     ) -> None:
-        """Collect what reasons rest on.
+        """Collect the evidence for reasons.
 
         Args:
           problem: the two programs.
@@ -81,7 +81,7 @@ class Established:
         return (node.opcode, node.shape, node.attributes) == (other.opcode, other.shape, other.attributes)
 
     def _of_type(self, node: Node) -> Reason | None:
-        """The reason of a parameter, for a constant that is combined with it alone and so must have its type."""
+        """The reason of a parameter, for a constant that is combined with it alone and thus has its type."""
         if node.literal is None or not self._users[node.id]:
             return None
         readers = [self._graph.nodes[key] for key in self._users[node.id]]
@@ -95,7 +95,7 @@ class Established:
         if parameter not in reader.operands:
             return False
         others = [self._other.nodes[key] for key in self._other_users[counterpart]]
-        # Operands of these are sorted by what they are, which a type changes.
+        # Operands of these are sorted by digests, which depend on the type.
         orders = [other.operands for other in others if other.opcode == reader.opcode]
         orders += [operands[::-1] for operands in orders if reader.opcode in COMMUTATIVE]
         return any(
@@ -114,7 +114,7 @@ class Established:
         return key == constant.id and number is not None and other is not None and np.array_equal(number, other)
 
     def _of_formula(self, node: Node) -> Reason | None:
-        """The first matched value that an absorbed value is used for, on the way to which all is computed otherwise."""
+        """The first matched value that an absorbed value contributes to, where all between is computed otherwise."""
         used_for = self._first_matched(node.id) if node.id in self.absorbed else []
         if not used_for:
             return None
@@ -145,7 +145,7 @@ def _end(match: Match, side: int) -> int:
 
 
 def _find_absorbed_keys(graph: Graph, partners: Iterable[int]) -> set[int]:
-    """Values without a partner that reach no result but through values that have one."""
+    """Values without a partner of which every path to a result goes through values that have one."""
     matched_keys = set(partners)
     reaching = {key for key in graph.results if key not in matched_keys}
     for node in reversed(list(graph)):

@@ -1,4 +1,4 @@
-"""Where two programs part: on either side, the values without a partner whose operands all have one."""
+"""Where two programs differ first: the values of either side without a partner whose operands all have one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def frontier(
     regions: Sequence[RegionAlignment],
     untried_keys: Pair[set[int]],
 ) -> list[FrontierEntry]:
-    """The first differences, left side first; parameters that nothing reads and tuples are none.
+    """The first differences, left side first, without tuples and parameters that nothing reads.
 
     Args:
       problem: the two programs.
@@ -65,7 +65,7 @@ def _count_partings(regions: Sequence[RegionAlignment]) -> tuple[dict[int, int],
 
 
 class _Places:
-    """Values of one side without a partner, told for people."""
+    """Values of one side without a partner, described for people."""
 
     def __init__(
         self,

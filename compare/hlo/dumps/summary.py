@@ -92,7 +92,7 @@ def _module(directory: Path, module: DumpedModule) -> ModuleSummary:
         ptx=gpu.ptx(module),
         thunks=gpu.thunks(module),
         buffers=buffer_report,
-        options=_options(module),
+        options=tuple(line for file in module.of(grammar.OPTIONS) for line in file.text().splitlines() if line.strip()),
         files=tuple(_entry(directory, file) for files in module.files.values() for file in files),
         problems=(*read.problems, *problems, *_unread_files(module)),
     )
@@ -107,10 +107,6 @@ def _buffers(module: DumpedModule) -> tuple[buffers.Buffers | None, tuple[Unread
 
 def _unread_files(module: DumpedModule) -> tuple[UnreadFile, ...]:
     return tuple(UnreadFile(file.path.name, f"found {file.unread}") for file in module.of(grammar.OTHER) if file.unread)
-
-
-def _options(module: DumpedModule) -> tuple[str, ...]:
-    return tuple(line for file in module.of(grammar.OPTIONS) for line in file.text().splitlines() if line.strip())
 
 
 def _entry(directory: Path, file: DumpedFile) -> FileEntry:

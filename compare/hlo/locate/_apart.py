@@ -1,4 +1,4 @@
-"""Holds two values' operations against each other: where they are the same but for a few things, what those are."""
+"""Compares the operations of two values, and lists what differs if most is the same."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SAME_ELEMENTS = frozenset({"reshape", "copy", "bitcast"})
 
 @dataclass(frozen=True)
 class OperationDifference:
-    """Two operations that stand at the same place, and what they differ in: one of the names above, or an attribute."""
+    """Two operations at the same place, and their difference: one of the names above, or an attribute."""
 
     what: str
     left: int
@@ -34,7 +34,7 @@ Differences = tuple[OperationDifference, ...] | None
 
 
 def apart(parting: Parting, left: int, right: int) -> Differences:
-    """All that two values' operations differ in; None where one has an operation that the other has not.
+    """All differences of two values' operations; None if one has an operation that the other lacks.
 
     Args:
       parting: where the programs first differ.
@@ -45,7 +45,7 @@ def apart(parting: Parting, left: int, right: int) -> Differences:
 
 
 class _Walk:
-    """One walk through two programs at once; a pair that is met twice is looked at once."""
+    """One walk through two programs at once, which visits each pair once."""
 
     def __init__(self, parting: Parting) -> None:
         self._parting = parting
@@ -112,7 +112,7 @@ class _Walk:
             return None
         straight = self._all(mine.operands, theirs.operands, depth)
         if mine.opcode in ("reduce", "reduce-window") and reducers(mine) != reducers(theirs):
-            # What a reduction starts from goes with its reducer.
+            # The initial value of a reduction belongs to its reducer.
             half = len(mine.operands) // 2
             return self._all(mine.operands[:half], theirs.operands[:half], depth)
         if len(mine.operands) != 2 or straight == ():

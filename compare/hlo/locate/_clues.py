@@ -47,7 +47,7 @@ def clue(parting: Parting, attempt: Attempt | None, blame: Blamed) -> Clue:
         updates=any(map(is_weight, parting.results)),
         ends_loop=GOES_ON in parting.results,
         swapped=bool(left.key is not None and right.key is not None and are_swapped(parting, left.key, right.key)),
-        at_edges=_only_at_edges(parting),
+        at_edges=any(parting.left.smooth) and all(_agrees_where_smooth(parting, name) for name in parting.results),
         cut=blame.kind == MISSING and (attempt is None or _ends_a_branch(parting, blame.left)),
         windows=Pair(_windows(left.node), _windows(right.node)),
         arrays=Pair(left.reads_array, right.reads_array),
@@ -132,11 +132,6 @@ def _name_changes(left: Node, right: Node) -> list[str]:
 
 def _batch(node: Node) -> object:
     return dict(node.attribute("dot_dimension_numbers", ())).get("lhs_batch_dimensions")
-
-
-def _only_at_edges(parting: Parting) -> bool:
-    """Whether every result agrees in each smooth case, and there is one."""
-    return any(parting.left.smooth) and all(_agrees_where_smooth(parting, name) for name in parting.results)
 
 
 def _agrees_where_smooth(parting: Parting, name: str) -> bool:

@@ -1,4 +1,4 @@
-"""Loop bodies and branches: their one tuple of state taken apart into slots, and put together again."""
+"""Splits the tuple of state of loop bodies and branches into slots, and joins slots to a tuple."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from compare.hlo.graph import Graph, Node, Shape, find_needed
 
 
 def taken_apart(region: Graph, slots: Sequence[Shape]) -> Graph | None:
-    """The region with one parameter a slot; None where it hands its whole state on."""
+    """The region with one parameter for each slot; None if it passes on its whole state."""
     (whole,) = region.parameters
     if region.nodes[whole].shape.dtype != "tuple":
         return region

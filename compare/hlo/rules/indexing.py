@@ -81,18 +81,18 @@ def _drop_clamps(key: int, highest: int, graph: Writer) -> int:
         return key if inner == node.operands[0] else reshape(inner, node.shape.dimensions, graph)
     if node.opcode == "clamp" and is_integer(node.shape):
         low, high = splat(node.operands[0], graph), splat(node.operands[2], graph)
-        return node.operands[1] if _holds(low, 0, high, highest) else key
+        return node.operands[1] if _keeps(low, high, highest) else key
     if node.opcode in ("maximum", "minimum") and is_integer(node.shape):
         for index in (0, 1):
             bound = splat(node.operands[index], graph)
             low, high = (bound, np.int64(highest)) if node.opcode == "maximum" else (np.int64(0), bound)
-            if _holds(low, 0, high, highest):
+            if _keeps(low, high, highest):
                 return _drop_clamps(node.operands[1 - index], highest, graph)
     return key
 
 
-def _holds(low: Any, least: int, high: Any, most: int) -> bool:
-    return low is not None and high is not None and int(low) <= least and int(high) >= most
+def _keeps(low: Any, high: Any, highest: int) -> bool:
+    return low is not None and high is not None and int(low) <= 0 and int(high) >= highest
 
 
 def _drop_clamp(node: Node, graph: Writer) -> int | None:

@@ -1,4 +1,4 @@
-"""Drops values that a loop carries and nothing reads: a rule for one value does not see its readers, the graph does."""
+"""Removes values that a loop carries and nothing reads: only the whole graph shows the readers of a value."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from compare.hlo.rules._state_tuples import put_together, read_by, taken_apart
 
 
 def trim(graph: Graph) -> Graph:
-    """The graph with every loop, those within regions included, cut down to the state that something reads.
+    """Remove from every loop of a graph, also within regions, the state that nothing reads.
 
-    What stays keeps its id; state that no test, no other state and no user of the loop reads is gone.
+    The other values keep their ids. A test of the loop, other state or a user of the loop may read state.
     """
     return _trim(graph, {})
 

@@ -15,9 +15,6 @@ def without_constant_parts(body: Body) -> Body:
 
     What has a rule stays an expression, as long as nothing without a rule leads to it: arange(8) says more than its
     eight numbers. A loop, a branch or a call of constants becomes what it gives.
-
-    Args:
-      body: itself.
     """
     cut = set[int]()
     for index, node in enumerate(body.nodes):

@@ -187,12 +187,7 @@ def _input_of(body: Body, place: Place) -> int | None:
 
 
 def source(body: Body, place: Place) -> Place:
-    """What an Identity stands for.
-
-    Args:
-      body: that it is in.
-      place: of a result.
-    """
+    """What an Identity stands for."""
     while body.nodes[place[0]].type == "Identity":
         place = body.nodes[place[0]].inputs[0]
     return place

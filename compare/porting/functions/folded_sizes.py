@@ -35,12 +35,7 @@ _UNARY: Mapping[str, Callable[[Any], Any]] = {
 
 
 def fold(node: Node, values: Sequence[Value]) -> Host | None:
-    """What a node is, where Python can say it; None where arrays are needed.
-
-    Args:
-      node: itself.
-      values: that it takes.
-    """
+    """What a node is, where Python can say it; None where arrays are needed."""
     hosts = [value.host for value in values]
     if any(host is None for host in hosts) or not hosts:
         return None
@@ -54,12 +49,7 @@ def fold(node: Node, values: Sequence[Value]) -> Host | None:
 
 
 def folded_parts(node: Node, values: Sequence[Value]) -> list[Host] | None:
-    """Likewise of a node that takes a vector apart.
-
-    Args:
-      node: itself.
-      values: that it takes.
-    """
+    """Likewise of a node that takes a vector apart."""
     hosts = [value.host for value in values]
     if any(host is None for host in hosts) or node.type not in ("Unpack", "Split", "SplitV"):
         return None

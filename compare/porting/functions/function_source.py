@@ -67,12 +67,7 @@ class _Parameter:
 
 
 def function_source(graph: FunctionGraph, arrays: Arrays) -> WrittenFunction:
-    """Write a function.
-
-    Args:
-      graph: of it.
-      arrays: its constants.
-    """
+    """Write a function."""
     module, body = Module(graph, arrays), graph.bodies[0]
     parameters = _name_parameters(graph, module)
     weights = {capture.name: capture for capture in graph.captured if capture.is_variable}

@@ -30,11 +30,7 @@ _CONSTANTS = frozenset({"host", "known", "integers", "number", "numbers"})
 
 
 def how(operation: str) -> How:
-    """How an operation is written.
-
-    Args:
-      operation: its type.
-    """
+    """How an operation is written."""
     operation = OF_VARIABLES.get(operation, operation)
     if operation in TEMPLATES:
         return "always"

@@ -10,18 +10,19 @@ from compare.porting.functions.written_values import tuple_text
 from compare.porting.safe_expressions import UnwritableError
 
 
-def _axes(call: Call, index: int = 1) -> str:
+def _axes(call: Call) -> str:
     """The axes of a reduction as an argument; "" of all."""
-    axes = sorted(axis % max(call.rank(0), 1) if call.rank(0) else 0 for axis in call.integers(index))
+    axes = sorted(axis % max(call.rank(0), 1) if call.rank(0) else 0 for axis in call.integers(1))
     if len(axes) == call.rank(0):
         return ""
-    return str(call.integers(index)[0]) if len(axes) == 1 else tuple_text([str(axis) for axis in axes])
+    return str(call.integers(1)[0]) if len(axes) == 1 else tuple_text([str(axis) for axis in axes])
 
 
-def _reduction(function: str, floats: str = "", keep: str = "keep_dims") -> Rule:
+def _reduction(function: str, floats: str = "") -> Rule:
     def rule(call: Call) -> str:
         axes = _axes(call)
-        arguments = [call.array(0), *([axes] if axes else []), *(["keepdims=True"] if call.attribute(keep) else [])]
+        keepdims = ["keepdims=True"] if call.attribute("keep_dims") else []
+        arguments = [call.array(0), *([axes] if axes else []), *keepdims]
         integer = not call.is_float(0) and not call.is_complex(0)
         if function in ("jnp.sum", "jnp.prod") and integer:
             arguments.append("promote_integers=False")

@@ -123,15 +123,11 @@ def _without_unread(statements: Sequence[Statement], result: str, names_reserved
         elif (
             not statement.defines
             or tokens & {one.token for one in statement.defines}
-            or _calls(statement, names_reserved)
+            or any(statement.text.startswith(f"{name}(") for name in names_reserved)
         ):
             remaining.append(statement)
             tokens |= {match[0] for match in TOKEN.finditer(statement.text)}
     return remaining[::-1]
-
-
-def _calls(line: Line, names: Sequence[str]) -> bool:
-    return any(line.text.startswith(f"{name}(") for name in names)
 
 
 def _definition(definition: Definition, alive: Mapping[str, str], names_reserved: Sequence[str]) -> list[str]:

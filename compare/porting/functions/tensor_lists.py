@@ -83,11 +83,7 @@ def _make(node: Node, shape: Value, length: str) -> Value:
 
 
 def element(node: Node) -> Result:
-    """The dtype of the elements of a list.
-
-    Args:
-      node: an operation on it.
-    """
+    """The dtype of the elements of a list."""
     return Result(str(node.attributes["element_dtype"]), None, bool(node.attributes.get("element_dtype:follows")))
 
 
