@@ -48,7 +48,7 @@ from workloads._trajectory import kept_as
 Run = tuple[str, str]
 """A pass and a case."""
 
-LAST_STATE = 10
+LAST_STATE = 3
 """Of training, the last failing step up to this one is judged beside the first: at a first step states are zeros."""
 AS_TELLING = 0.25
 """Of the largest error, an error as large is judged in its place where it is earlier: a state costs the steps to it."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from compare.hlo import disturbing, executing
 from compare.hlo.pair import Pair
+from compare.hlo.promote import promote
 from compare.parity import stability
 from compare.parity.breaks import Outcome
 from compare.parity.measure import is_float
@@ -153,7 +154,7 @@ class _GroupCalls:
         return [outcome for _, outcome in judgements]
 
     def _measure_floor(self, ordinary: RegionInputs) -> Rounding:
-        exact = self.group.compiled_exactly(ordinary.in_float64(0))
+        exact = self.group.exact(ordinary.of(0))
         gradients = {f"{position}" for position, region in enumerate(self.group.turns[ordinary.turn]) if region.results}
         by_leaf = _by_leaf(self.group.programs, exact, None, exact)[2]
         results = {leaf: array for leaf, array in by_leaf.items() if leaf.partition(".")[0] in gradients}
@@ -166,13 +167,13 @@ class _GroupCalls:
     @cached_property
     def _variant(self) -> executing.Executable:
         """The program with moved roundings, compiled at its first use."""
-        return self.group.compile(disturbing.disturb(self.group.exact, self.rounding.unit))
+        return self.group.compile(disturbing.disturb(promote(self.group.artifacts.left), self.rounding.unit))
 
     def _run(self, inputs: Sequence[RegionInputs]) -> list[CallResults]:
         runs = zip(
             self._compiled.left.each([one.of(0) for one in inputs]),
             self._compiled.right.each([one.of(1) for one in inputs]),
-            self.group.compiled_exactly.each([one.in_float64(0) for one in inputs]),
+            self.group.exact.each([one.of(0) for one in inputs]),
             strict=True,
         )
         return [CallResults(*_by_leaf(self.group.programs, *run)) for run in runs]

@@ -23,7 +23,7 @@ from compare.regions.checking import find_faults
 from compare.regions.feeding import find_more_matches
 from compare.regions.parts import Region
 from compare.regions.proving import KnownProofs, Proofs, prove
-from compare.regions.refining import Matched, without_matches
+from compare.regions.refining import Matched, without_matches, without_values
 from compare.regions.splitting import split, without_determined
 from workloads._framework import Program
 
@@ -53,6 +53,10 @@ class SplitPrograms:
         self._cut_values = CutValues(self._alignment.left.graph)
         self._known_proofs: KnownProofs = {}
         self._refuted = set[Matched]()
+        self._refuted_values = Pair(set[int](), set[int]())
+        """Of each program, the values of refuted pairs."""
+        self._noise = Pair(set[int](), set[int]())
+        """Of each program, values that are no cut points: rounding errors in the calls that refute them."""
         self._refuting: list[Arguments] = []
         self._telling: list[Arguments] = []
         """Calls that refuted a cut point: values are matched in these anew, and in the others they are checked."""
@@ -89,12 +93,13 @@ class SplitPrograms:
             regions = self._regions
             if regions is None or regions.opened is None:
                 return regions
-            pairs_by_call = regions.opened.find_refuted(calls, holding)
+            pairs_by_call = regions.opened.without(holding).find_refuted(calls)
             more = set[Matched]().union(*pairs_by_call)
             self._holding = {key for key in regions.opened.describe_all() if not _is_refuted(key, more)}
             if not more:
                 return regions
-            self._telling += _choose_telling(calls, pairs_by_call)
+            known = {id(call) for call in self._telling}
+            self._telling += (call for call in _choose_telling(calls, pairs_by_call) if id(call) not in known)
             self._refute(more)
         return None
 
@@ -107,11 +112,19 @@ class SplitPrograms:
         return Split(len(proofs.judged), open_regions)
 
     def _refute(self, more: set[Matched]) -> None:
-        """Give up these cut points, and match their values anew."""
+        """Give up these cut points, and match their values anew.
+
+        A value that is refuted for the second time matches one rounding error after the other, and is left out.
+        """
+        for side in (0, 1):
+            values = {pair[side] for pair in more}
+            self._noise[side].update(values & self._refuted_values[side])
+            self._refuted_values[side].update(values)
         self._refuted |= more
         without = without_matches(self._alignment, self._refuted)
         alignment = find_more_matches(without, [*self._drawn, *self._telling])
-        self._alignment, self._regions = without_matches(alignment, self._refuted), None
+        self._alignment = without_values(without_matches(alignment, self._refuted), self._noise)
+        self._regions = None
 
     def _prove(self) -> Proofs | None:
         regions = split(self._alignment)

@@ -249,6 +249,29 @@ def test_a_cut_point_is_refuted_in_one_of_identical_regions(prepared: Prepared) 
     assert len(set.union(*refuted)) == LAYERS
 
 
+def test_regions_that_are_known_to_hold_are_left_out_and_the_others_refute_the_same(prepared: Prepared) -> None:
+    programs = Pair(*(program(in_layers(lambda x, f=f: f(99 * x))) for f in (cut_off, never_cut_off)))
+    small = call_with(0, 0.5)
+    split = split_programs.SplitPrograms(Pair(*subjects(*programs)), [small], ()).find_regions([small])
+    assert split is not None and split.opened is not None
+    opened, calls = split.opened, [call_with(2, 3.0), call_with(5, 3.0)]
+    everything = opened.find_refuted(calls)
+    assert [len(pairs) for pairs in everything] == [1, 1]
+    keys = opened.describe_all()
+    for member in keys:
+        alone = opened.without(keys - {member})
+        assert alone.count == 1 and alone.find_refuted(calls) in (
+            [set(), set()],
+            [everything[0], set()],
+            [set(), everything[1]],
+        )
+    assert set.union(*(set.union(*opened.without(keys - {one}).find_refuted(calls)) for one in keys)) == set.union(
+        *everything
+    )
+    assert opened.without(set()) is opened
+    assert opened.without(keys).find_refuted(calls) == [set(), set()]
+
+
 def cut_off(x: Any) -> Any:
     return jnp.sin(jnp.where(x > 60.0, 60.0, jnp.maximum(x, 0.0)))
 
