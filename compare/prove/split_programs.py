@@ -53,10 +53,8 @@ class SplitPrograms:
         self._cut_values = CutValues(self._alignment.left.graph)
         self._known_proofs: KnownProofs = {}
         self._refuted = set[Matched]()
-        self._refuted_values = Pair(set[int](), set[int]())
-        """Of each program, the values of refuted pairs."""
         self._noise = Pair(set[int](), set[int]())
-        """Of each program, values that are no cut points: rounding errors in the calls that refute them."""
+        """Of each program, values that are no cut points: rounding errors in a call that refutes them."""
         self._refuting: list[Arguments] = []
         self._telling: list[Arguments] = []
         """Calls that refuted a cut point: values are matched in these anew, and in the others they are checked."""
@@ -98,9 +96,7 @@ class SplitPrograms:
             self._holding = {key for key in regions.opened.describe_all() if not _is_refuted(key, more)}
             if not more:
                 return regions
-            known = {id(call) for call in self._telling}
-            self._telling += (call for call in _choose_telling(calls, pairs_by_call) if id(call) not in known)
-            self._refute(more)
+            self._refute(calls, pairs_by_call)
         return None
 
     def _open_regions(self) -> Split | None:
@@ -111,18 +107,23 @@ class SplitPrograms:
         open_regions = OpenRegions.of(proofs.regions, members, self._cut_values) if members else None
         return Split(len(proofs.judged), open_regions)
 
-    def _refute(self, more: set[Matched]) -> None:
+    def _refute(self, calls: Sequence[Arguments], pairs_by_call: Sequence[set[Matched]]) -> None:
         """Give up these cut points, and match their values anew.
 
-        A value that is refuted for the second time matches one rounding error after the other, and is left out.
+        A value that is refuted in a call on which it was matched is a rounding error there, and no cut point: in the
+        type of the programs it would match one other rounding error after the other.
         """
+        matched = {id(call) for call in self._telling}
+        refuted = zip(calls, pairs_by_call, strict=True)
+        noise = set[Matched]().union(*(pairs for call, pairs in refuted if id(call) in matched))
         for side in (0, 1):
-            values = {pair[side] for pair in more}
-            self._noise[side].update(values & self._refuted_values[side])
-            self._refuted_values[side].update(values)
-        self._refuted |= more
-        without = without_matches(self._alignment, self._refuted)
-        alignment = find_more_matches(without, [*self._drawn, *self._telling])
+            self._noise[side].update(pair[side] for pair in noise)
+        others = [pairs - noise for pairs in pairs_by_call]
+        self._telling += _choose_telling(calls, others)
+        self._refuted |= set[Matched]().union(*pairs_by_call)
+        alignment = without_matches(self._alignment, self._refuted)
+        if any(others):
+            alignment = find_more_matches(alignment, [*self._drawn, *self._telling])
         self._alignment = without_values(without_matches(alignment, self._refuted), self._noise)
         self._regions = None
 
