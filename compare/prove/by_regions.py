@@ -135,7 +135,8 @@ class RegionJudge:
         split = Pair(*subjects(programs.left, programs.right, slots=slots))
         own = {name for side in slots for name in side.results if name.startswith("state ")}
         common = set(slots[0].results) & set(slots[1].results)
-        judgement = self._judge(STEP, SplitPrograms(split, calls, own - common), calls)
+        # Matched in the last state alone: earlier ones hold more zeros, and refute what is equal by chance.
+        judgement = self._judge(STEP, SplitPrograms(split, calls[-1:], own - common), calls)
         if judgement is None or not all(judgement[1]):
             return
         regions = judgement[0]

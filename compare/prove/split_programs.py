@@ -113,7 +113,7 @@ class SplitPrograms:
         A value that is refuted in a call on which it was matched is a rounding error there, and no cut point: in the
         type of the programs it would match one other rounding error after the other.
         """
-        matched = {id(call) for call in self._telling}
+        matched = {id(call) for call in (*self._drawn, *self._telling)}
         refuted = zip(calls, pairs_by_call, strict=True)
         noise = set[Matched]().union(*(pairs for call, pairs in refuted if id(call) in matched))
         for side in (0, 1):
