@@ -31,7 +31,7 @@ Call = TypeVar("Call")
 
 REFUTING_CALLS = 12
 """The number of calls to refute cut points: values that agree in these agree in most others."""
-_MOST_ROUNDS = 8
+_MOST_ROUNDS = 16
 
 
 class SplitPrograms:
@@ -91,12 +91,20 @@ class SplitPrograms:
             regions = self._regions
             if regions is None or regions.opened is None:
                 return regions
-            pairs_by_call = regions.opened.without(holding).find_refuted(calls)
+            unchecked = regions.opened.without(holding)
+            telling = [call for call in calls if any(call is one for one in self._telling)]
+            # A call that refuted one value mostly refutes what is computed from it: it runs alone until it does not.
+            pairs_by_call = unchecked.find_refuted(telling)
+            if any(pairs_by_call):
+                self._refute(telling, pairs_by_call)
+                continue
+            others = [call for call in calls if not any(call is one for one in telling)]
+            pairs_by_call = unchecked.find_refuted(others)
             more = set[Matched]().union(*pairs_by_call)
             self._holding = {key for key in regions.opened.describe_all() if not _is_refuted(key, more)}
             if not more:
                 return regions
-            self._refute(calls, pairs_by_call)
+            self._refute(others, pairs_by_call)
         return None
 
     def _open_regions(self) -> Split | None:
