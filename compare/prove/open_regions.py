@@ -118,14 +118,23 @@ class RegionGroup:
         at_once = max(1, MOST_BYTES // max(1, size))
         return (inputs[start : start + at_once] for start in range(0, len(inputs), at_once))
 
-    def swept_turn(self, number: int) -> int:
-        """The turn that a call of a sweep takes.
+    def swept_turns(self, number: int) -> Sequence[int]:
+        """The turns that a call of a sweep takes: one, but all where no refuted cut point would tell of a region.
 
         Args:
           number: of the call.
         """
         count = len(self.all_turns)
-        return count + number % (len(self.turns) - count)
+        if not self.has_cut_points:
+            return self.all_turns
+        turns = len(self.turns) - count
+        # A sweep has few magnitudes of each pattern: each turn comes to all of them.
+        return [count + (number + number // turns) % turns]
+
+    @property
+    def has_cut_points(self) -> bool:
+        """Whether each region gives a cut point, which calls may refute; one that gives results alone has none."""
+        return all(kind.has_cut_points for kind in self.kinds)
 
     @cached_property
     def artifacts(self) -> Pair[bytes]:
@@ -396,10 +405,13 @@ def _choose_swept(kind: RegionKind, turn: int) -> Region:
 
 
 def _by_turns(kinds: Sequence[RegionKind]) -> Iterator[list[RegionKind]]:
-    """Kinds of about as many regions together: in each turn of a group, all of its kinds run."""
-    by_size: dict[int, list[RegionKind]] = {}
+    """Kinds of about as many regions together: in each turn of a group, all of its kinds run.
+
+    Those of which a region gives no cut point are apart: a sweep takes all of their turns.
+    """
+    by_size: dict[tuple[int, bool], list[RegionKind]] = {}
     for kind in kinds:
-        by_size.setdefault(len(kind.regions).bit_length(), []).append(kind)
+        by_size.setdefault((len(kind.regions).bit_length(), kind.has_cut_points), []).append(kind)
     yield from by_size.values()
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import ml_dtypes
 import numpy as np
 
 from compare.hlo import disturbing, executing
@@ -53,13 +54,13 @@ class RegionCalls:
         """The size of a value that should vanish but for rounding, relative to its operands."""
 
     def judge_swept(self, calls: Sequence[Arguments], first: int) -> list[Outcome]:
-        """Judge calls of a sweep: the outcome of the worst region that takes its turn in each.
+        """Judge calls of a sweep: the outcome of the worst region that runs in each.
 
         Args:
           calls: arguments of both programs.
           first: number of the first call.
         """
-        return self._judge(calls, lambda group, position: [group.swept_turn(first + position)])
+        return self._judge(calls, lambda group, position: group.swept_turns(first + position))
 
     def judge_all(self, calls: Sequence[Arguments]) -> list[Outcome]:
         """Judge calls: the outcome of the worst of all regions in each.
@@ -186,14 +187,22 @@ class _GroupCalls:
     def _move(self, inputs: RegionInputs, seed: int) -> list[np.ndarray]:
         generator, unit = np.random.default_rng(seed), self.rounding.unit
         is_rounded = (not self.cut_values.is_parameter(key) for key in self.group.keys[inputs.turn])
-        pairs = zip(map(widen, inputs.shared), is_rounded, strict=True)
+        pairs = zip(map(_widen_as_xla, inputs.shared), is_rounded, strict=True)
         return [
             *(
                 disturbing.disturb_array(array, unit, generator) if was_rounded and is_float(array) else array
                 for array, was_rounded in pairs
             ),
-            *map(widen, inputs.own.left),
+            *map(_widen_as_xla, inputs.own.left),
         ]
+
+
+def _widen_as_xla(array: np.ndarray) -> np.ndarray:
+    """The array in float64, with 0 for subnormal numbers: XLA's programs for CPUs read them so."""
+    wide = widen(array)
+    if not is_float(array) or array.dtype.kind == "c":
+        return wide
+    return np.where(np.abs(wide) < float(ml_dtypes.finfo(array.dtype).smallest_normal), 0.0, wide)
 
 
 def _by_leaf(

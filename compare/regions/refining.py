@@ -74,17 +74,6 @@ def without_matches(alignment: Alignment, pairs: Collection[Matched]) -> Alignme
     return dataclasses.replace(alignment, matches=matches)
 
 
-def without_values(alignment: Alignment, values: Pair[Collection[int]]) -> Alignment:
-    """The alignment without matches of some values.
-
-    Args:
-      alignment: of two programs.
-      values: ids in each program.
-    """
-    matches = (one for one in alignment.matches if one.left not in values.left and one.right not in values.right)
-    return dataclasses.replace(alignment, matches=tuple(matches))
-
-
 def _find_apart(cut: CutPoint, values: Mapping[_Member, np.ndarray], noise: float) -> Iterable[Matched]:
     """The pairs of nodes of a cut point whose values differ, each from the first that it agrees with."""
     group_of = {member: number for number, group in enumerate(_part(cut, values, noise)) for member in group}
