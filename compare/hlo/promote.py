@@ -8,6 +8,7 @@ import numpy as np
 
 from compare.hlo import batch_norm, bindings, constants
 from compare.hlo.bindings import ir
+from compare.hlo.overwriting import main_function
 from compare.hlo.portable import CALLED, make_portable
 
 _FLOAT8 = (ir.Float8E4M3FNType, ir.Float8E5M2Type)
@@ -24,13 +25,17 @@ class PromotionError(Exception):
     """The program has no float64 self that means the same; the message names the operation."""
 
 
-def promote(artifact: bytes) -> bytes:
+def promote(artifact: bytes, takes_narrow: bool = False) -> bytes:
     """Rewrite f32, f16, bf16 and f8 to f64 everywhere; integers stay. Constants keep their rounded values.
 
     Deliberate rounding inside the program (convert to bf16 and back, reduce_precision) goes with the types, but for
     that to f8, which leaves two or three bits: it is what such a program is about. Batch normalisation is spelled
     out, its epsilon becoming a constant. Bits that become a float, as a random draw makes them, are read as the float
     that they were meant for, which is then widened: the same number.
+
+    Args:
+      artifact: StableHLO.
+      takes_narrow: whether the program takes its arguments in their own types, and widens them itself.
 
     Raises:
       PromotionError: an operation depends on the width of its floats (the bits of a float, a random draw, a
@@ -48,11 +53,30 @@ def promote(artifact: bytes) -> bytes:
         for operation in operations:
             _refuse_unsafe(operation)
         _refuse_quantization(operations)
+        main = main_function(module)
+        types = [argument.type for argument in main.regions[0].blocks[0].arguments]
         for operation in operations:
             _widen_operation(operation)
         batch_norm.expand_doubles(module)
+        if takes_narrow:
+            _take(main, types)
         _verify(module)
     return bindings.serialize(module)
+
+
+def _take(main: ir.Operation, types: Sequence[ir.Type]) -> None:
+    """Have the main function take arguments of these types, and widen them at its start."""
+    entry = main.regions[0].blocks[0]
+    with ir.InsertionPoint.at_block_begin(entry):
+        for argument, narrow in zip(entry.arguments, types, strict=True):
+            wide = argument.type
+            if wide == narrow:
+                continue
+            argument.set_type(narrow)
+            widening = ir.Operation.create("stablehlo.convert", [wide], [argument])
+            argument.replace_all_uses_except(widening.results[0], widening)
+    results = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value).results
+    main.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(types, results))
 
 
 def _verify(module: ir.Module) -> None:

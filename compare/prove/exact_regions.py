@@ -63,13 +63,16 @@ class _ExactGroup:
           inputs: of the call.
           floor: an error that counts nothing.
         """
-        pieces = self.group.pieces_compiled_exactly
-        results = Pair(*(pieces[side](inputs.in_float64(side)) for side in (0, 1)))
+        results = Pair(*(self._pieces[side](inputs.in_float64(side)) for side in (0, 1)))
         errors = self._compare(inputs, results, floor)
         if max(errors.values(), default=0.0) <= SEMANTICS_BOUND:
             return True
         allowance = self._measure_allowance(inputs)
         return all(error <= SEMANTICS_BOUND + allowance[region] for region, error in errors.items())
+
+    @cached_property
+    def _pieces(self) -> Pair[Executable]:
+        return self.group.artifacts.map(lambda artifact: self.group.compile(promote(artifact)))
 
     @cached_property
     def _open_programs(self) -> Pair[tuple[Executable, tuple[np.ndarray, ...]]]:

@@ -59,7 +59,7 @@ class RegionInputs:
         return [*self.shared, *self.own[side]]
 
     def in_float64(self, side: int) -> list[np.ndarray]:
-        """The same in float64."""
+        """The same, the floats in float64."""
         return [widen(array) for array in self.of(side)]
 
 
@@ -118,14 +118,23 @@ class RegionGroup:
         at_once = max(1, MOST_BYTES // max(1, size))
         return (inputs[start : start + at_once] for start in range(0, len(inputs), at_once))
 
-    def swept_turn(self, number: int) -> int:
-        """The turn that a call of a sweep takes.
+    def swept_turns(self, number: int) -> Sequence[int]:
+        """The turns that a call of a sweep takes: one, but all where no refuted cut point would tell of a region.
 
         Args:
           number: of the call.
         """
         count = len(self.all_turns)
-        return count + number % (len(self.turns) - count)
+        if not self.has_cut_points:
+            return self.all_turns
+        turns = len(self.turns) - count
+        # A sweep has few magnitudes of each pattern: each turn comes to all of them.
+        return [count + (number + number // turns) % turns]
+
+    @property
+    def has_cut_points(self) -> bool:
+        """Whether each region gives a cut point, which calls may refute; one that gives results alone has none."""
+        return all(kind.has_cut_points for kind in self.kinds)
 
     @cached_property
     def artifacts(self) -> Pair[bytes]:
@@ -133,19 +142,17 @@ class RegionGroup:
         return self.programs.graphs.map(lambda graph: bindings.bytecode_of_hlo(write_graph(graph)))
 
     @cached_property
-    def exact(self) -> bytes:
-        """TensorFlow's pieces in float64."""
-        return promote.promote(self.artifacts.left)
+    def exact(self) -> executing.Executable:
+        """TensorFlow's pieces, which compute in float64 from arguments in their own types.
+
+        Arguments that are widened first take longer to reach XLA than the pieces take to run.
+        """
+        return self._compile_exactly(self.artifacts.left)
 
     @cached_property
-    def compiled_exactly(self) -> executing.Executable:
-        """The same, compiled: to refute cut points, and to judge by."""
-        return self.compile(self.exact)
-
-    @cached_property
-    def pieces_compiled_exactly(self) -> Pair[executing.Executable]:
-        """Both programs in float64."""
-        return Pair(self.compiled_exactly, self.compile(promote.promote(self.artifacts.right)))
+    def exact_pieces(self) -> Pair[executing.Executable]:
+        """The pieces of both programs, likewise."""
+        return Pair(self.exact, self._compile_exactly(self.artifacts.right))
 
     @cached_property
     def roundings(self) -> float:
@@ -160,6 +167,9 @@ class RegionGroup:
         """
         graph = self.programs.graphs.left
         return executing.compile_bytecode(artifact, for_size(QUICKLY, values.count_elements(graph, graph.results)))
+
+    def _compile_exactly(self, artifact: bytes) -> executing.Executable:
+        return self.compile(promote.promote(artifact, takes_narrow=True))
 
     def select_inputs(self, call: Arguments, values_at: Mapping[int, np.ndarray], turn: int) -> RegionInputs:
         """What the regions of both sides take in a turn of a call.
@@ -191,20 +201,10 @@ class RegionGroup:
           inputs: what the regions take in each.
         """
         for batch in self.batches(inputs):
-            runs = (self.pieces_compiled_exactly[side].each([one.in_float64(side) for one in batch]) for side in (0, 1))
+            runs = (self.exact_pieces[side].each([one.of(side) for one in batch]) for side in (0, 1))
             for one, *results in zip(batch, *runs, strict=True):
                 call = ExactCall(Pair(*results), self.measure_sizes(one))
                 yield find_refuted(self.cut_points, self.turns[one.turn], self.programs, call)
-
-    def find_turns(self, holding: Collection[RegionKey]) -> list[int]:
-        """The turns that a region takes of which it is not known that it holds.
-
-        Args:
-          holding: regions that hold.
-        """
-        return [
-            turn for turn in self.all_turns if any(self.describe(region) not in holding for region in self.turns[turn])
-        ]
 
     def describe(self, region: Region) -> RegionKey:
         """What a region is in any split of the same programs.
@@ -227,10 +227,12 @@ class OpenRegions:
     """All open regions of one pass: identical ones are a kind, which is compiled once.
 
     Attributes:
+      regions: the split.
       groups: of kinds that run together.
       cut_values: has what TensorFlow's program computes at cut points.
     """
 
+    regions: Regions
     groups: tuple[RegionGroup, ...]
     cut_values: CutValues
 
@@ -255,7 +257,7 @@ class OpenRegions:
         operations = max(sum(len(group.programs.graphs[side].nodes) for group in groups) for side in (0, 1))
         if operations > MOST_OPERATIONS:
             raise UnreadableProgram(f"expected at most {MOST_OPERATIONS:,} operations in open regions")
-        result = cls(groups, cut_values)
+        result = cls(regions, groups, cut_values)
         if result._bytes > room:
             raise UnreadableProgram(f"expected {result._bytes:,} bytes for what open regions read, found {room:,}")
         return result
@@ -289,53 +291,61 @@ class OpenRegions:
           calls: arguments of both programs.
           choose_turns: from a group and the position of a call, the turns that are taken in it.
         """
-        values_by_call = self.cut_values.compute(self._keys, [call.left for call in calls])
+        turns_by_call = [[[*choose_turns(group, position)] for group in self.groups] for position in range(len(calls))]
+        keys_by_call = [self._list_keys(turns_by_group) for turns_by_group in turns_by_call]
+        values_by_call = self.cut_values.compute_each(keys_by_call, [call.left for call in calls])
         return [
             [
                 group.select_inputs(call, values_at, turn)
-                for position, (call, values_at) in enumerate(zip(calls, values_by_call, strict=True))
-                for turn in choose_turns(group, position)
+                for call, values_at, turns_by_group in zip(calls, values_by_call, turns_by_call, strict=True)
+                for turn in turns_by_group[place]
             ]
-            for group in self.groups
+            for place, group in enumerate(self.groups)
         ]
 
-    def find_refuted(self, calls: Sequence[Arguments], holding: Collection[RegionKey] = ()) -> list[set[Matched]]:
+    def find_refuted(self, calls: Sequence[Arguments]) -> list[set[Matched]]:
         """By call, the values that were supposed to be one, and differ in it though both programs take the same.
 
         Args:
           calls: arguments of both programs.
-          holding: regions that are known to hold in these calls.
         """
-        turns_by_group = [group.find_turns(holding) for group in self.groups]
-        pairs_by_call: list[set[Matched]] = []
-        for start in range(0, len(calls) if any(turns_by_group) else 0, self.at_once):
-            some = calls[start : start + self.at_once]
-            values_by_call = self.cut_values.compute(self._keys, [call.left for call in some])
-            pairs_by_call += (set() for _ in some)
-            for group, turns in zip(self.groups, turns_by_group, strict=True):
-                places = [(place, turn) for place in range(len(some)) for turn in turns]
-                inputs = [group.select_inputs(some[place], values_by_call[place], turn) for place, turn in places]
-                for (place, _), pairs in zip(places, group.find_refuted(inputs), strict=True):
-                    pairs_by_call[start + place] |= pairs
-        return pairs_by_call or [set() for _ in calls]
+        pairs_by_call: list[set[Matched]] = [set() for _ in calls]
+        for start in range(0, len(calls) if self.groups else 0, self.at_once):
+            inputs_by_group = self.collect(calls[start : start + self.at_once], lambda group, _: group.all_turns)
+            for group, inputs in zip(self.groups, inputs_by_group, strict=True):
+                for position, pairs in enumerate(group.find_refuted(inputs)):
+                    pairs_by_call[start + position // len(group.all_turns)] |= pairs
+        return pairs_by_call
+
+    def without(self, keys: Collection[RegionKey]) -> OpenRegions:
+        """The other regions, in groups of their own.
+
+        Args:
+          keys: of regions that are left out.
+        """
+        all_regions = [(group, region) for group in self.groups for kind in group.kinds for region in kind.regions]
+        rest = [region for group, region in all_regions if group.describe(region) not in keys]
+        return self if len(rest) == len(all_regions) else OpenRegions.of(self.regions, rest, self.cut_values)
 
     def describe_all(self) -> set[RegionKey]:
         """All of these regions, as they are in any split of the same programs."""
         return {group.describe(region) for group in self.groups for kind in group.kinds for region in kind.regions}
 
-    @cached_property
-    def _keys(self) -> Sequence[int]:
-        return [*dict.fromkeys(key for group in self.groups for keys in group.keys for key in keys)]
+    def _list_keys(self, turns_by_group: Sequence[Iterable[int]]) -> tuple[int, ...]:
+        """Ids in TensorFlow's graph of what is read in some turns of each group."""
+        turns = ((group, turn) for group, turns in zip(self.groups, turns_by_group, strict=True) for turn in turns)
+        return tuple(dict.fromkeys(key for group, turn in turns for key in group.keys[turn]))
 
     @cached_property
     def _bytes(self) -> int:
         """The bytes of the values that all regions read in one call."""
-        nodes = self.groups[0].regions.graphs.left.nodes
-        return _NARROW * sum(nodes[key].shape.elements for key in self._keys)
+        nodes = self.regions.graphs.left.nodes
+        keys = self._list_keys([range(len(group.turns)) for group in self.groups])
+        return _NARROW * sum(nodes[key].shape.elements for key in keys)
 
 
 class CutValues:
-    """The values of TensorFlow's program at cut points; compiled once for all values of the first request.
+    """The values of TensorFlow's program at cut points.
 
     Args:
       graph: of TensorFlow's program.
@@ -343,9 +353,10 @@ class CutValues:
     """
 
     def __init__(self, graph: Graph, prepare: Callable[..., values.PreparedGraph] = values.prepare_in_steps) -> None:
-        self._graph, self._compile = graph, prepare
+        self._graph, self._prepare = graph, prepare
         self._positions = {key: position for position, key in enumerate(graph.parameters)}
-        self._prepared: dict[int, values.PreparedGraph] = {}
+        self._prepared: dict[frozenset[int], values.PreparedGraph] = {}
+        """By the ids of what each computes: what no value depends on does not run, and no other value is handed out."""
 
     def in_double(self) -> CutValues:
         """What the promoted program has there."""
@@ -362,18 +373,29 @@ class CutValues:
           keys: ids in the graph.
           calls: arguments of TensorFlow's program.
         """
-        inner = [key for key in keys if key not in self._positions]
-        missing = [key for key in inner if key not in self._prepared]
-        if missing:
-            self._prepared |= dict.fromkeys(missing, self._compile(self._graph, missing))
-        # By identity: several values have one program.
-        programs = {id(self._prepared[key]): self._prepared[key] for key in inner}
-        runs = [program.each(calls) for program in programs.values()]
+        inner = frozenset(keys).difference(self._positions)
+        if inner and inner not in self._prepared:
+            self._prepared[inner] = self._prepare(self._graph, sorted(inner))
+        runs = self._prepared[inner].each(calls) if inner else [{} for _ in calls]
+        parameters = [key for key in keys if key in self._positions]
         return [
-            {key: call[self._positions[key]] for key in keys if key in self._positions}
-            | {key: array for run in runs for key, array in run[position].items()}
-            for position, call in enumerate(calls)
+            {key: call[self._positions[key]] for key in parameters} | run for call, run in zip(calls, runs, strict=True)
         ]
+
+    def compute_each(
+        self, keys_by_call: Sequence[tuple[int, ...]], calls: Sequence[Sequence[np.ndarray]]
+    ) -> list[dict[int, np.ndarray]]:
+        """The same with ids of each call's own.
+
+        Args:
+          keys_by_call: ids in the graph.
+          calls: arguments of TensorFlow's program.
+        """
+        values_by_place: dict[int, dict[int, np.ndarray]] = {}
+        for keys in dict.fromkeys(keys_by_call):
+            places = [place for place, of_call in enumerate(keys_by_call) if of_call == keys]
+            values_by_place |= zip(places, self.compute(keys, [calls[place] for place in places]), strict=True)
+        return [values_by_place[place] for place in range(len(calls))]
 
 
 def _choose_swept(kind: RegionKind, turn: int) -> Region:
@@ -383,10 +405,13 @@ def _choose_swept(kind: RegionKind, turn: int) -> Region:
 
 
 def _by_turns(kinds: Sequence[RegionKind]) -> Iterator[list[RegionKind]]:
-    """Kinds of about as many regions together: in each turn of a group, all of its kinds run."""
-    by_size: dict[int, list[RegionKind]] = {}
+    """Kinds of about as many regions together: in each turn of a group, all of its kinds run.
+
+    Those of which a region gives no cut point are apart: a sweep takes all of their turns.
+    """
+    by_size: dict[tuple[int, bool], list[RegionKind]] = {}
     for kind in kinds:
-        by_size.setdefault(len(kind.regions).bit_length(), []).append(kind)
+        by_size.setdefault((len(kind.regions).bit_length(), kind.has_cut_points), []).append(kind)
     yield from by_size.values()
 
 

@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import ml_dtypes
 import numpy as np
 
 from compare.hlo import disturbing, executing
 from compare.hlo.pair import Pair
+from compare.hlo.promote import promote
 from compare.parity import stability
 from compare.parity.breaks import Outcome
 from compare.parity.measure import is_float
@@ -52,13 +54,13 @@ class RegionCalls:
         """The size of a value that should vanish but for rounding, relative to its operands."""
 
     def judge_swept(self, calls: Sequence[Arguments], first: int) -> list[Outcome]:
-        """Judge calls of a sweep: the outcome of the worst region that takes its turn in each.
+        """Judge calls of a sweep: the outcome of the worst region that runs in each.
 
         Args:
           calls: arguments of both programs.
           first: number of the first call.
         """
-        return self._judge(calls, lambda group, position: [group.swept_turn(first + position)])
+        return self._judge(calls, lambda group, position: group.swept_turns(first + position))
 
     def judge_all(self, calls: Sequence[Arguments]) -> list[Outcome]:
         """Judge calls: the outcome of the worst of all regions in each.
@@ -153,7 +155,7 @@ class _GroupCalls:
         return [outcome for _, outcome in judgements]
 
     def _measure_floor(self, ordinary: RegionInputs) -> Rounding:
-        exact = self.group.compiled_exactly(ordinary.in_float64(0))
+        exact = self.group.exact(ordinary.of(0))
         gradients = {f"{position}" for position, region in enumerate(self.group.turns[ordinary.turn]) if region.results}
         by_leaf = _by_leaf(self.group.programs, exact, None, exact)[2]
         results = {leaf: array for leaf, array in by_leaf.items() if leaf.partition(".")[0] in gradients}
@@ -166,13 +168,13 @@ class _GroupCalls:
     @cached_property
     def _variant(self) -> executing.Executable:
         """The program with moved roundings, compiled at its first use."""
-        return self.group.compile(disturbing.disturb(self.group.exact, self.rounding.unit))
+        return self.group.compile(disturbing.disturb(promote(self.group.artifacts.left), self.rounding.unit))
 
     def _run(self, inputs: Sequence[RegionInputs]) -> list[CallResults]:
         runs = zip(
             self._compiled.left.each([one.of(0) for one in inputs]),
             self._compiled.right.each([one.of(1) for one in inputs]),
-            self.group.compiled_exactly.each([one.in_float64(0) for one in inputs]),
+            self.group.exact.each([one.of(0) for one in inputs]),
             strict=True,
         )
         return [CallResults(*_by_leaf(self.group.programs, *run)) for run in runs]
@@ -185,14 +187,22 @@ class _GroupCalls:
     def _move(self, inputs: RegionInputs, seed: int) -> list[np.ndarray]:
         generator, unit = np.random.default_rng(seed), self.rounding.unit
         is_rounded = (not self.cut_values.is_parameter(key) for key in self.group.keys[inputs.turn])
-        pairs = zip(map(widen, inputs.shared), is_rounded, strict=True)
+        pairs = zip(map(_widen_as_xla, inputs.shared), is_rounded, strict=True)
         return [
             *(
                 disturbing.disturb_array(array, unit, generator) if was_rounded and is_float(array) else array
                 for array, was_rounded in pairs
             ),
-            *map(widen, inputs.own.left),
+            *map(_widen_as_xla, inputs.own.left),
         ]
+
+
+def _widen_as_xla(array: np.ndarray) -> np.ndarray:
+    """The array in float64, with 0 for subnormal numbers: XLA's programs for CPUs read them so."""
+    wide = widen(array)
+    if not is_float(array) or array.dtype.kind == "c":
+        return wide
+    return np.where(np.abs(wide) < float(ml_dtypes.finfo(array.dtype).smallest_normal), 0.0, wide)
 
 
 def _by_leaf(

@@ -31,7 +31,7 @@ Call = TypeVar("Call")
 
 REFUTING_CALLS = 12
 """The number of calls to refute cut points: values that agree in these agree in most others."""
-_MOST_ROUNDS = 8
+_MOST_ROUNDS = 16
 
 
 class SplitPrograms:
@@ -53,6 +53,12 @@ class SplitPrograms:
         self._cut_values = CutValues(self._alignment.left.graph)
         self._known_proofs: KnownProofs = {}
         self._refuted = set[Matched]()
+        self._noise = Pair(set[int](), set[int]())
+        """Of each program, values that are not matched again."""
+        self._has_open_values = False
+        """Whether cut points were given up, and their values not matched since."""
+        self._telling_when_matched: dict[Matched, int] = {}
+        """The number of telling calls on which a pair was matched, besides those that are drawn."""
         self._refuting: list[Arguments] = []
         self._telling: list[Arguments] = []
         """Calls that refuted a cut point: values are matched in these anew, and in the others they are checked."""
@@ -77,25 +83,31 @@ class SplitPrograms:
           PromotionError: an open region has no float64 self.
         """
         self._refuting += refuting
-        if self._regions is None:
+        # Earlier calls have refuted none of the present regions.
+        regions, calls, holding = self._regions, refuting, set[RegionKey]()
+        self._regions = None
+        if regions is None:
             # What held before was not run in these calls.
             self._holding = set()
-        # Earlier calls have refuted none of the present regions.
-        calls: Sequence[Arguments] = refuting
-        holding: Collection[RegionKey] = ()
         for _ in range(_MOST_ROUNDS):
-            if self._regions is None:
-                self._regions, calls, holding = self._open_regions(), self._refuting, self._holding
-            regions = self._regions
+            if regions is None:
+                regions, calls, holding = self._open_regions(), self._refuting, self._holding
             if regions is None or regions.opened is None:
+                self._regions = regions
                 return regions
-            pairs_by_call = regions.opened.find_refuted(calls, holding)
-            more = set[Matched]().union(*pairs_by_call)
+            unchecked = regions.opened.without(holding)
+            telling = [call for call in calls if any(call is one for one in self._telling)]
+            # A call that refuted one value mostly refutes what is computed from it: it runs alone until it does not.
+            if self._refute(telling, unchecked):
+                regions = None
+                continue
+            others = [call for call in calls if not any(call is one for one in telling)]
+            more = self._refute(others, unchecked)
             self._holding = {key for key in regions.opened.describe_all() if not _is_refuted(key, more)}
-            if not more:
+            if not more and not self._match_anew():
+                self._regions = regions
                 return regions
-            self._telling += _choose_telling(calls, pairs_by_call)
-            self._refute(more)
+            regions = None
         return None
 
     def _open_regions(self) -> Split | None:
@@ -106,12 +118,43 @@ class SplitPrograms:
         open_regions = OpenRegions.of(proofs.regions, members, self._cut_values) if members else None
         return Split(len(proofs.judged), open_regions)
 
-    def _refute(self, more: set[Matched]) -> None:
-        """Give up these cut points, and match their values anew."""
+    def _refute(self, calls: Sequence[Arguments], regions: OpenRegions) -> set[Matched]:
+        """Give up the cut points that some calls refute, and return their values.
+
+        A value that a call refutes on which it was matched is a rounding error there, and is not matched again: in the
+        type of the programs, it has the value of one other rounding error after the other.
+        """
+        pairs_by_call = regions.find_refuted(calls)
+        others: list[set[Matched]] = []
+        for call, pairs in zip(calls, pairs_by_call, strict=True):
+            noise = {pair for pair in pairs if self._was_matched_on(pair, call)}
+            for side in (0, 1):
+                self._noise[side].update(pair[side] for pair in noise)
+            others.append(pairs - noise)
+        self._has_open_values |= any(others)
+        known = {id(call) for call in self._telling}
+        self._telling += (call for call in _choose_telling(calls, others) if id(call) not in known)
+        more = set[Matched]().union(*pairs_by_call)
         self._refuted |= more
-        without = without_matches(self._alignment, self._refuted)
-        alignment = find_more_matches(without, [*self._drawn, *self._telling])
-        self._alignment, self._regions = without_matches(alignment, self._refuted), None
+        self._alignment = without_matches(self._alignment, more)
+        return more
+
+    def _was_matched_on(self, pair: Matched, call: Arguments) -> bool:
+        telling = self._telling[: self._telling_when_matched.get(pair, 0)]
+        return any(call is one for one in (*self._drawn, *telling))
+
+    def _match_anew(self) -> bool:
+        """Match the values of cut points that were given up; whether that has matched any."""
+        if not self._has_open_values:
+            return False
+        self._has_open_values = False
+        before = {(match.left, match.right) for match in self._alignment.matches}
+        alignment = find_more_matches(self._alignment, [*self._drawn, *self._telling])
+        pairs = {(match.left, match.right) for match in alignment.matches} - before
+        refused = {pair for pair in pairs if pair in self._refuted or any(map(set.__contains__, self._noise, pair))}
+        self._alignment = without_matches(alignment, refused)
+        self._telling_when_matched |= dict.fromkeys(pairs, len(self._telling))
+        return pairs > refused
 
     def _prove(self) -> Proofs | None:
         regions = split(self._alignment)

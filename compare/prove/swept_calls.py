@@ -22,7 +22,7 @@ SAMPLES = 4
 """The number of samples with moved roundings."""
 MOST_ELEMENTS = 1 << 20
 """Inputs of more elements are not swept: every call costs their size."""
-LARGE, LARGE_STEP = 1 << 22, 6
+LARGE, LARGE_STEP = 1 << 20, 6
 """A model of more weights is swept in steps of so many powers of two: each call gives as many gradients."""
 
 

@@ -20,6 +20,11 @@ class RegionKind:
 
     regions: tuple[Region, ...]
 
+    @property
+    def has_cut_points(self) -> bool:
+        """Whether each region gives a cut point: some give results alone."""
+        return all(region.cut_point is not None for region in self.regions)
+
     def take_turn(self, turn: int, turns: int) -> Region:
         """The region whose values are used in a turn: in as many turns as there are regions, or more, each is used.
 

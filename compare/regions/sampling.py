@@ -114,7 +114,7 @@ def _alone(regions: Regions, region: Region, side: int, case: Arguments) -> list
 def widen(array: np.ndarray) -> np.ndarray:
     """An array of floats or complex numbers in their widest type; others as they are."""
     kind = array.dtype.kind
-    return array if kind in "biu" else array.astype(np.complex128 if kind == "c" else np.float64)
+    return array if kind in "biu" else array.astype(np.complex128 if kind == "c" else np.float64, copy=False)
 
 
 def _in_float64(graph: Graph, results: Sequence[int] | None = None) -> bytes:

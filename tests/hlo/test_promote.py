@@ -13,7 +13,7 @@ from hlo_programs import Function, distance, executed, exported, written
 from places import DATA
 from scipy import special
 
-from compare.hlo import stablehlo_text
+from compare.hlo import executing, stablehlo_text
 from compare.hlo.align import align
 from compare.hlo.artifacts import hlo_of_artifact
 from compare.hlo.levels import Subject
@@ -133,6 +133,18 @@ class TestPromote:
         assert distance(found, expected) < 1e-13
         assert is_double(promoted)
         assert not is_double(artifact)
+
+    @pytest.mark.parametrize(("function", "arguments", "reference"), EXACT)
+    def test_takes_arguments_in_their_own_types_and_computes_the_same(
+        self, function: Function, arguments: tuple[np.ndarray, ...], reference: Function
+    ) -> None:
+        artifact = exported(function, *arguments)
+        (found,) = executing.compile_bytecode(promote(artifact, takes_narrow=True))(arguments)
+        (expected,) = executing.compile_bytecode(promote(artifact))(
+            [one.astype(np.float64) if one.dtype == np.float32 else one for one in arguments]
+        )
+        assert found.dtype == np.float64
+        np.testing.assert_array_equal(found, expected)
 
     def test_keeps_the_rounding_of_constants_and_no_other(self) -> None:
         """JAX expands erf by a float32 polynomial: in float64 that polynomial is what remains."""

@@ -249,6 +249,84 @@ def test_a_cut_point_is_refuted_in_one_of_identical_regions(prepared: Prepared) 
     assert len(set.union(*refuted)) == LAYERS
 
 
+def test_regions_that_are_known_to_hold_are_left_out_and_the_others_refute_the_same(prepared: Prepared) -> None:
+    programs = Pair(*(program(in_layers(lambda x, f=f: f(99 * x))) for f in (cut_off, never_cut_off)))
+    small = call_with(0, 0.5)
+    split = split_programs.SplitPrograms(Pair(*subjects(*programs)), [small], ()).find_regions([small])
+    assert split is not None and split.opened is not None
+    opened, calls = split.opened, [call_with(2, 3.0), call_with(5, 3.0)]
+    everything = opened.find_refuted(calls)
+    assert [len(pairs) for pairs in everything] == [1, 1]
+    keys = opened.describe_all()
+    for member in keys:
+        alone = opened.without(keys - {member})
+        assert alone.count == 1 and alone.find_refuted(calls) in (
+            [set(), set()],
+            [everything[0], set()],
+            [set(), everything[1]],
+        )
+    assert set.union(*(set.union(*opened.without(keys - {one}).find_refuted(calls)) for one in keys)) == set.union(
+        *everything
+    )
+    assert opened.without(set()) is opened
+    assert opened.without(keys).find_refuted(calls) == [set(), set()]
+
+
+RESULTS = 12
+"""Far more than take turns in a sweep."""
+
+
+def program_of_results(function: Function) -> Program:
+    """A program of several vectors, each a result."""
+    array = np.ones(SHAPE, np.float32)
+    results = tuple(Result(f"output/{at}", (SHAPE[0],), "float32") for at in range(len(function(array))))
+    return Program(exported(function, array), (Parameter("input", "x", SHAPE, "float32"),), results)
+
+
+def far_column(x: Any, at: int, far: int) -> Any:
+    """A column, up to 100 where it is the far one and up to 50 elsewhere."""
+    return jnp.tanh(x[:, at] / 16) * (100.0 if at == far else 50.0)
+
+
+@pytest.mark.parametrize("far", [0, 5, RESULTS - 1])
+def test_each_of_many_results_that_are_no_cut_points_is_judged(prepared: Prepared, far: int) -> None:
+    """A result that is an identity on the drawn cases has no cut point that a call refutes."""
+
+    def limited(most: float) -> Program:
+        return program_of_results(
+            lambda x: tuple(jnp.minimum(jnp.maximum(far_column(x, at, far), -60.0), most) for at in range(RESULTS))
+        )
+
+    assert sweep_regions("forward", prepared, Pair(limited(60.0), limited(60.0)), "float32") is not None
+    assert sweep_regions("forward", prepared, Pair(limited(60.0), limited(60.5)), "float32") is None
+
+
+@pytest.mark.parametrize(("most", "holds"), [(0.6, True), (0.604, False)])
+def test_a_value_with_a_double_that_is_rounding_noise_stays_a_cut_point(
+    prepared: Prepared, most: float, holds: bool
+) -> None:
+    """The port computes its sum from a second chain, which a rounding in float32 makes equal to the first one."""
+
+    def model(most: float, is_doubled: bool) -> Program:
+        def compute(x: Any) -> tuple[Any, ...]:
+            far, total, results = 1e12 + x[:, 15] * 0, 0, []
+            for at in range(RESULTS):
+                column = far_column(x, at, 5)
+                wave = jnp.sin(column * 0.01)
+                result = wave * jnp.minimum(wave, most)
+                results.append(result)
+                if is_doubled:
+                    wave = jnp.sin((column + 1e-2 * ((column + far) - far)) * 0.01)
+                    result = wave * jnp.minimum(wave, 0.6)
+                total = total + jnp.tanh(result)
+            return (*results, total)
+
+        return program_of_results(compute)
+
+    known = sweep_regions("forward", prepared, Pair(model(0.6, False), model(most, True)), "float32")
+    assert (known is not None) == holds
+
+
 def cut_off(x: Any) -> Any:
     return jnp.sin(jnp.where(x > 60.0, 60.0, jnp.maximum(x, 0.0)))
 
