@@ -53,7 +53,8 @@ def objects_of(boxes: jax.Array, classes: jax.Array, masks: jax.Array, image: in
 def anchor_losses(logits: jax.Array, deltas: jax.Array, anchors: jax.Array, objects: Objects) -> jax.Array:
     """Objectness and box loss of all anchors, logits [batch, anchors], deltas [batch, anchors, 4] -> scalar.
 
-    Objects and background have equal weights, whatever their numbers of anchors. The paper draws some instead.
+    Objects and background have equal weights, whatever their numbers of anchors. The paper draws a
+    sample of anchors instead.
 
     Args:
       logits: [batch, anchors].
@@ -114,7 +115,7 @@ def region_losses(logits: jax.Array, deltas: jax.Array, regions: Regions) -> jax
 
 @partial(jax.jit, static_argnames="count")
 def positive_regions(regions: Regions, count: int) -> Regions:
-    """The first `count` regions, positive ones first, for the mask head."""
+    """`count` regions, positive ones first, for the mask head."""
 
     def of_image(regions: Regions) -> Regions:
         indices = _detection.best((regions.labels > 0).astype(jnp.int32), count)

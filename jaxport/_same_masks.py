@@ -18,7 +18,7 @@ class DroppingByPlace(nnx.Dropout):
     """A Dropout whose mask is a hash of the places of elements, not a random draw."""
 
     def __call__(self, inputs: jax.Array, *, deterministic: bool | None = None, rngs: Any = None) -> jax.Array:
-        """Return the elements that are not dropped, scaled up.
+        """Return the array with 0 for the elements that are dropped, and the others scaled up.
 
         Args:
           inputs: of floats.

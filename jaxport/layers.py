@@ -93,7 +93,7 @@ class GRUCell(nnx.RNNCellBase):
 
     @override
     def initialize_carry(self, input_shape: tuple[int, ...], rngs: Any = None, carry_init: Any = None) -> jax.Array:
-        """Zeros [..., units]."""
+        """Zeros [..., units]; `rngs` and `carry_init` are not used."""
         return jnp.zeros((*input_shape[:-1], self.hidden_features), self.dtype or self.param_dtype)
 
     @property
@@ -344,7 +344,7 @@ class ConvLSTMCell(nnx.RNNCellBase):
 
     @override
     def initialize_carry(self, input_shape: tuple[int, ...], rngs: Any = None, carry_init: Any = None) -> Any:
-        """Zeros for hidden and cell."""
+        """Zeros for hidden and cell; `rngs` and `carry_init` are not used."""
         input_spec = jax.ShapeDtypeStruct(input_shape, self.param_dtype)
         kernel = jax.ShapeDtypeStruct(self.kernel.get_value().shape, self.param_dtype)
         shape = jax.eval_shape(lambda x, k: _convolve(x, k, self.strides, self.padding), input_spec, kernel).shape
@@ -384,7 +384,7 @@ class StackedCells(nnx.RNNCellBase):
 
     @override
     def initialize_carry(self, input_shape: tuple[int, ...], rngs: Any = None, carry_init: Any = None) -> Any:
-        """Zeros for each cell."""
+        """Zeros for each cell; `rngs` and `carry_init` are not used."""
         states = []
         for name in self.order:
             cell = getattr(self, name)

@@ -75,7 +75,7 @@ class DroppingCell(nnx.RNNCellBase):
 
     @override
     def initialize_carry(self, input_shape: tuple[int, ...], rngs: Any = None, carry_init: Any = None) -> Any:
-        """Zeros, as those of the cell in it."""
+        """Zeros, as those of the cell in it; `rngs` and `carry_init` are not used."""
         return self.cell.initialize_carry(input_shape, nnx.Rngs(0))
 
     @property

@@ -109,7 +109,7 @@ def _check_names(names: Sequence[str], by_name: Mapping[str, Any]) -> None:
 
 
 def _last(by_name: Mapping[str, Any]) -> list[str]:
-    """The nodes that no node reads, without those that save the graph."""
+    """The last nodes of a graph that have results, without those that save it."""
     names = [name for name, node in by_name.items() if node.op not in _NO_ENDS and result_dtypes(node)]
     return [name for name in names if not name.startswith("save") and "/Read/" not in name][-_MOST_NAMES:]
 

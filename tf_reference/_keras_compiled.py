@@ -198,6 +198,6 @@ def _read_compilation(model: Any, hidden: Mapping[str, Sequence[str]]) -> Compil
 
 
 def _exclusion(optimizer: Any) -> str:
-    """The weights that an optimizer leaves out of its decay, which no config of it contains."""
+    """The argument that leaves weights out of an optimizer's decay, which no config contains; empty if it has none."""
     marks = ("_exclude_from_weight_decay", "_exclude_from_weight_decay_pattern")
     return "exclude_from_weight_decay" if any(getattr(optimizer, mark, None) for mark in marks) else ""

@@ -88,6 +88,9 @@ class RemoteMethods(Protocol):
           pass_: "forward", "gradients" or "step".
           dtype: the float type that it is lowered in.
           platform: of the device that it is lowered for, which need not be here.
+
+        Raises:
+          Unsupported: this side lowers for no such platform.
         """
         raise Unsupported(self._refusal("program"))
 
@@ -96,7 +99,11 @@ class RemoteMethods(Protocol):
         raise Unsupported(self._refusal("stages"))
 
     def compile(self, program: Program, /, options: Mapping[str, Scalar] = NO_OPTIONS) -> Compiled:
-        """Compile a program of either side by this side's XLA."""
+        """Compile a program of either side by this side's XLA.
+
+        Raises:
+          Unsupported: this side takes no options.
+        """
         raise Unsupported(self._refusal("compile"))
 
     def optimized(self, handle: int) -> Optimized:
@@ -126,7 +133,11 @@ class RemoteMethods(Protocol):
         raise Unsupported(self._refusal("unroll"))
 
     def offer(self, mode: str, options: Mapping[str, Scalar]) -> None:
-        """Add a mode that is compiled with other options, for as long as the twin is loaded."""
+        """Add a mode that is compiled with other options, for as long as the twin is loaded.
+
+        Raises:
+          Unsupported: the compiler does not take one of the options.
+        """
         raise Unsupported(self._refusal("offer"))
 
     def digest(self, target: str | int) -> str:

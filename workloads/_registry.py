@@ -21,11 +21,11 @@ TOUR = ("add", "mnist_mlp", "running_example", "scale_and_add", "sum_of_products
 
 
 class RegistryError(Foreseen):
-    """A workload that cannot be found: one line with what was expected, found, and what to do."""
+    """A workload that cannot be loaded: one line with what was expected, found, and what to do."""
 
 
 def names() -> list[str]:
-    """Every workload with a name: the built-in ones, then the entry points."""
+    """The names of the workloads that need no file, built-in and of entry points, sorted."""
     return sorted({*built_in(), *_entry_points()})
 
 

@@ -58,7 +58,7 @@ class Advice:
 
 
 def advice(blocks: Sequence[Blocks]) -> Advice:
-    """The advice on the size of blocks, which come from small to large."""
+    """The advice on the size of blocks; `blocks` are ordered from small to large."""
     enough: list[Blocks] = []
     for block in reversed(blocks):
         if not block.is_known or block.is_too_small:
@@ -71,7 +71,7 @@ def link(a: Rounds, through: Rounds, base: Rounds, base_through: Rounds) -> stat
     """The ratio of two arms that did not run in the same rounds, through a third one that ran beside both.
 
     One value for each pair: the median over rounds of log(a / through) minus that of log(base / base_through). None if
-    all four ran in no pair.
+    there is no pair in which all four ran.
 
     Args:
       a: seconds by pair, then round.

@@ -100,7 +100,7 @@ def triad(out: np.ndarray, a: np.ndarray, b: np.ndarray) -> None:
 
 
 def _spans(step: Step, repeats: int, barrier: Barrier) -> list[Span]:
-    """Start and end of each round in this thread, without the first, which warms up."""
+    """Start and end of each round in this thread, after a step that warms up."""
     step()
     spans = []
     for _ in range(ROUNDS):

@@ -48,8 +48,8 @@ class Timer(Generic[Name]):
 class Measured(Generic[Name]):
     """What one pair of processes gave. An arm that failed is in `failures`, with the reason, and only there.
 
-    `medians` holds one value for each round, in seconds; values at one index are of one round. The rounds of all arms
-    come first: an arm that sits rounds out has no others.
+    `medians` holds one value for each round, in seconds; values at one index are of one round. Rounds in which
+    every arm ran come first: an arm that sits rounds out has no others.
     """
 
     medians: Mapping[Name, tuple[float, ...]]

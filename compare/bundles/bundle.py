@@ -177,6 +177,11 @@ def modules(path: Path, scratch: Path) -> list[Module]:
     return [_module(folder, entry) if entry else Module(path.name, _artifact(data, path))]
 
 
+def _most_unpacked(path: Path) -> int:
+    """How many bytes a zip may hold: zeros beyond the ratio are a bomb."""
+    return max(LEAST_UNPACKED_BYTES, min(MOST_UNPACKED_BYTES, MOST_RATIO * path.stat().st_size))
+
+
 def _unpack(path: Path, scratch: Path) -> Path:
     """The folder of what a zip's index names; nothing else is unpacked."""
     folder = scratch / "bundle"
@@ -186,7 +191,7 @@ def _unpack(path: Path, scratch: Path) -> Path:
             _extract(archive, top, folder / INDEX, MOST_INDEX_BYTES)
             entries = _index(folder).modules
             limits = {name: most for entry in entries for name, most in entry.declared_bytes.items()}
-            rest = max(LEAST_UNPACKED_BYTES, min(MOST_UNPACKED_BYTES, MOST_RATIO * path.stat().st_size))
+            rest = _most_unpacked(path)
             for name in sorted({name for entry in entries for name in entry.files}):
                 most = limits.get(name)
                 most = rest if most is None else min(rest, most)

@@ -194,7 +194,7 @@ def _look(function: LoggedFunction, values: Mapping[str, str]) -> None:
 
 
 def _uncompilable(function: LoggedFunction, values: Mapping[str, str]) -> None:
-    """Record that a node cannot be compiled because of a node in the function that it calls."""
+    """Record that a node cannot be compiled, by itself or because of a node in the function that it calls."""
     at_hand = function.looked_at[-1] if function.looked_at else values["node"]
     within = f"{values['node']} (op {values['op']})" if at_hand != values["node"] else ""
     function.refused.setdefault(at_hand, Refusal(values["reason"] or f"op {values['op']}", within))

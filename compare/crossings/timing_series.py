@@ -1,4 +1,4 @@
-"""Functions at several sizes: judges each size, and times those that pass in the same pairs of processes."""
+"""Functions at several sizes: judges each size, then times all sizes that pass, in the same pairs of processes."""
 
 from __future__ import annotations
 

@@ -267,7 +267,7 @@ def sentences() -> Reading:
 
 
 def cast(name: str, mode: str) -> Reading:
-    """Of `jaxport lookup datatypes`: how many types a mode, or TensorFlow eager, takes with the right result."""
+    """Of `jaxport lookup datatypes`: how many types a mode takes with the right result; eager is a mode too."""
 
     def read(data: Any) -> float:
         rows = value_at(find_named(value_at(data, "functions"), name), "rows")

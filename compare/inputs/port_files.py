@@ -143,7 +143,7 @@ def prepare_others(instance: Prepared, scratch: Path) -> list[Prepared | str]:
 
 
 def check_batch(workload: AnyWorkload, size: str, data: Path | None) -> None:
-    """As `at_size.check_batch`, wherever the workload's functions may be called.
+    """As `at_size.check_batch`, wherever the workload's functions may be called, but return nothing.
 
     Raises:
       RequestError: it has none.

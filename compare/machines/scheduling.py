@@ -1,4 +1,4 @@
-"""Which task runs on which node: one task for each node, and a lost node's task goes to another. Pure."""
+"""Which task runs on which node: a node runs one task at a time, and a lost node's task goes to another. Pure."""
 
 from __future__ import annotations
 

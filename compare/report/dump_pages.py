@@ -135,7 +135,7 @@ def _row(module: object, page: str) -> tuple[Cell | str, ...]:
 
 
 def _kernels(module: object) -> float | None:
-    """The kernels whose code was dumped; if there are none, the launches of a GPU."""
+    """The number of kernels whose code was dumped; if there are none, that of the launches of a GPU."""
     count = len(entries(module, "kernels")) + sum(len(entries(file, "kernels")) for file in entries(module, "ptx"))
     launches = [part(thunks, "launched") for thunks in entries(module, "thunks")]
     return count or numbers.finite(next(iter(launches), 0))

@@ -46,7 +46,7 @@ def sections(view: Json) -> Iterator[Section]:
 
 
 def verdict(equal: object) -> Cell:
-    """Of two values or programs."""
+    """Whether two values or programs are equal, as a cell."""
     return Cell("equal", status="pass") if equal else Cell("not equal", status="fail")
 
 

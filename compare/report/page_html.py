@@ -28,7 +28,7 @@ def fill(template: str, page: Page, script: str, *styles: str, **more: object) -
     Args:
       template: that is filled.
       page: which it shows.
-      script: that runs; the page's content security policy allows no other, as a record might carry.
+      script: of the page; its content security policy allows no other, such as one in a record.
       styles: files that say how the template's own parts look, after what every page looks like.
       more: for the template.
     """

@@ -163,7 +163,7 @@ def _files_of(path: str) -> list[str]:
 
 
 def _is_apart(place: Path, folder: Path, without: Path) -> bool:
-    """Whether a place is no hidden folder, and outside of the folder of the port and of the outputs.
+    """Whether a place is a folder that is not hidden, outside of the folder of the port and of the outputs.
 
     One that the port or the working folder lies in is looked at as little: it holds all sorts of things.
     """

@@ -125,7 +125,7 @@ class Judgements:
             return earlier
         judgement = judge()
         if judgement.part.parity is None or judgement.part.failures:
-            return judgement  # a side that is missing may start in the next run
+            return judgement  # a result that is missing may come in the next run
         try:
             imports = self._imports(pool, began)
             is_stale = self._grounds(pool, both) != rests_on

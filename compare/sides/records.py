@@ -85,7 +85,7 @@ def _encode(value: Any) -> Any:
 
 
 def is_arrays(type_: Any) -> bool:
-    """Whether a type is that of arrays by name."""
+    """Whether a type is that of arrays by name, or of such arrays or None."""
     return type_ in (Arrays, Arrays | None)
 
 

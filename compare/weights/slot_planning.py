@@ -1,6 +1,6 @@
 """The plan of an optimizer: which of its variables becomes which arrays of a state of optax.
 
-A slot is changed by the transform of its weight.
+The transform of a weight also converts its slots.
 """
 
 from __future__ import annotations

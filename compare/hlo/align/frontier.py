@@ -21,7 +21,7 @@ def frontier(
     regions: Sequence[RegionAlignment],
     untried_keys: Pair[set[int]],
 ) -> list[FrontierEntry]:
-    """The first differences, left side first, without tuples and parameters that nothing reads.
+    """The first differences, left side first, without tuples, and without parameters that nothing reads.
 
     Args:
       problem: the two programs.
