@@ -15,13 +15,12 @@ from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.graph import Graph
 from compare.hlo.pair import Pair
 from compare.hlo.write_module import write_graph
-from compare.parity.measure import largest
+from compare.parity.measure import is_float, largest, wide
 from compare.prove.running import MOST_BYTES
 from compare.regions.kinds import RegionKind, group_identical, separate
 from compare.regions.open_programs import OpenPrograms, count_roundings, merge_regions
 from compare.regions.parts import CutPoint, Piece, Region, Regions
 from compare.regions.refining import ExactCall, Matched, find_refuted
-from compare.regions.sampling import widen
 from workloads._compiling import QUICKLY, for_size
 
 MOST_OPERATIONS = 1 << 14
@@ -60,7 +59,7 @@ class RegionInputs:
 
     def in_float64(self, side: int) -> list[np.ndarray]:
         """The same, the floats in float64."""
-        return [widen(array) for array in self.of(side)]
+        return [wide(array) if is_float(array) else array for array in self.of(side)]
 
 
 @dataclass(frozen=True)

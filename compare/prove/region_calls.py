@@ -14,12 +14,11 @@ from compare.hlo.pair import Pair
 from compare.hlo.promote import promote
 from compare.parity import stability
 from compare.parity.breaks import Outcome
-from compare.parity.measure import is_float
+from compare.parity.measure import is_float, wide
 from compare.parity.stability import BETTER, HOLDS, UNJUDGED, Rounding
 from compare.prove.open_regions import Arguments, CutValues, OpenRegions, RegionGroup, RegionInputs
 from compare.prove.swept_calls import CallResults, judge_calls, measure_rounding
 from compare.regions.open_programs import OpenPrograms
-from compare.regions.sampling import widen
 from workloads._framework import GRADIENTS
 from workloads._spec import Arrays
 
@@ -199,10 +198,11 @@ class _GroupCalls:
 
 def _widen_as_xla(array: np.ndarray) -> np.ndarray:
     """The array in float64, with 0 for subnormal numbers: XLA's programs for CPUs read them so."""
-    wide = widen(array)
-    if not is_float(array) or array.dtype.kind == "c":
-        return wide
-    return np.where(np.abs(wide) < float(ml_dtypes.finfo(array.dtype).smallest_normal), 0.0, wide)
+    if not is_float(array):
+        return array
+    if array.dtype.kind == "c":
+        return wide(array)
+    return np.where(np.abs(wide(array)) < float(ml_dtypes.finfo(array.dtype).smallest_normal), 0.0, wide(array))
 
 
 def _by_leaf(

@@ -26,9 +26,6 @@ from compare.regions.cutting import find_cut_points, find_varying
 from compare.regions.parts import CutPoint
 from compare.regions.pieces import as_parameter
 
-FOR_PROMOTED = 1e-6 * float(np.finfo(np.float32).eps / np.finfo(np.float64).eps)
-"""The tolerance for float64 programs whose constants were rounded to float32: 1e-6 of a value's scale. Their erf, say,
-is made of other rounded numbers in each, and agrees to 1e-7."""
 _MOST_ROUNDS = 32
 
 Arrays = dict[int, list[np.ndarray]]
