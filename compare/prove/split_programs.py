@@ -95,14 +95,14 @@ class SplitPrograms:
             if regions is None or regions.opened is None:
                 self._regions = regions
                 return regions
-            unchecked = regions.opened.without(holding)
-            telling = [call for call in calls if any(call is one for one in self._telling)]
+            regions_to_check = regions.opened.without(holding)
+            first_calls = [call for call in calls if any(call is one for one in self._telling)]
             # A call that refuted one value mostly refutes what is computed from it: it runs alone until it does not.
-            if self._refute(telling, unchecked):
+            if self._refute(first_calls, regions_to_check):
                 regions = None
                 continue
-            others = [call for call in calls if not any(call is one for one in telling)]
-            more = self._refute(others, unchecked)
+            others = [call for call in calls if not any(call is one for one in first_calls)]
+            more = self._refute(others, regions_to_check)
             self._holding = {key for key in regions.opened.describe_all() if not _is_refuted(key, more)}
             if not more and not self._match_anew():
                 self._regions = regions
@@ -132,8 +132,8 @@ class SplitPrograms:
                 self._noise[side].update(pair[side] for pair in noise)
             others.append(pairs - noise)
         self._has_open_values |= any(others)
-        known = {id(call) for call in self._telling}
-        self._telling += (call for call in _choose_telling(calls, others) if id(call) not in known)
+        telling = _choose_telling(calls, others)
+        self._telling += (call for call in telling if not any(call is one for one in self._telling))
         more = set[Matched]().union(*pairs_by_call)
         self._refuted |= more
         self._alignment = without_matches(self._alignment, more)
@@ -151,10 +151,10 @@ class SplitPrograms:
         before = {(match.left, match.right) for match in self._alignment.matches}
         alignment = find_more_matches(self._alignment, [*self._drawn, *self._telling])
         pairs = {(match.left, match.right) for match in alignment.matches} - before
-        refused = {pair for pair in pairs if pair in self._refuted or any(map(set.__contains__, self._noise, pair))}
-        self._alignment = without_matches(alignment, refused)
+        rejections = {pair for pair in pairs if pair in self._refuted or any(map(set.__contains__, self._noise, pair))}
+        self._alignment = without_matches(alignment, rejections)
         self._telling_when_matched |= dict.fromkeys(pairs, len(self._telling))
-        return pairs > refused
+        return pairs > rejections
 
     def _prove(self) -> Proofs | None:
         regions = split(self._alignment)
