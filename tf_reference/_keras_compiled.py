@@ -197,7 +197,7 @@ def _read_compilation(model: Any, hidden: Mapping[str, Sequence[str]], own: OwnS
     if own is not None and own.traced is not None:
         return Compiled(own=own, left={part: tuple(reasons) for part, reasons in hidden.items() if reasons})
     settings = _keras_outputs.compiled_with(model)
-    obstacle, exclusion = "", _exclusion(model.optimizer)
+    obstacle, exclusion = "", _traced_training.exclusion(model.optimizer)
     hidden_parts = {part: tuple(reasons) for part, reasons in hidden.items() if reasons}
     hidden_parts |= {"optimizer": (exclusion,)} if exclusion else {}
     compiled, metrics, of_no_output = Compiled(), (), ""
@@ -217,9 +217,3 @@ def _read_compilation(model: Any, hidden: Mapping[str, Sequence[str]], own: OwnS
         obstacle = str(error)
     optimizer = _traced_training.optimizer(model.optimizer) if model.optimizer is not None else None
     return replace(compiled, optimizer=optimizer, obstacle=obstacle, own=own, left=hidden_parts)
-
-
-def _exclusion(optimizer: Any) -> str:
-    """What no config of an optimizer says: some weights may be left out of its decay."""
-    marks = ("_exclude_from_weight_decay", "_exclude_from_weight_decay_pattern")
-    return "exclude_from_weight_decay" if any(getattr(optimizer, mark, None) for mark in marks) else ""

@@ -27,11 +27,12 @@ from tf_reference import (
 )
 from tf_reference._function_graph import Reading
 from tf_reference._keras_described import describe
-from tf_reference._replaced_calls import replaced_attribute
+from tf_reference._replaced_calls import replaced_attribute, replaced_calls
 from workloads._architecture import (
     ASSIGN,
     GRADIENT,
     LAYER_CALL,
+    LOGITS,
     LOSS,
     UPDATE,
     Call,
@@ -42,6 +43,7 @@ from workloads._architecture import (
     Tensor,
     Traced,
     TracedStep,
+    drawn_size,
 )
 from workloads._framework import Unsupported
 from workloads._function_graph import FunctionGraph, Node
@@ -50,6 +52,12 @@ Result = TypeVar("Result")
 _WIDER = {"float32": "float64"}
 _MEAN = ("sum_over_batch_size", "mean")
 _OF_CLASSES = ("SparseCategoricalCrossentropy", "sparse_categorical_crossentropy")
+_OF_SHARES = (
+    *_OF_CLASSES,
+    *("CategoricalCrossentropy", "categorical_crossentropy", "BinaryCrossentropy", "binary_crossentropy"),
+)
+"""Losses of probabilities, which Keras takes of logits where it finds these."""
+
 _HIDDEN = (_python_effects.STATE, _python_effects.RANDOM, _python_effects.CLOCK)
 _COUNTED = (bool, int, float, str, type(None), list, tuple, dict, set)
 """Types of attributes in which a step may count."""
@@ -84,8 +92,9 @@ class _Trace:
         for tensor, (_, shape) in zip(results, outputs, strict=True):
             tensor.set_shape(shape)
         self.operations[results[0].op.name] = kind, number
-        # What nothing reads is a part of the step too.
-        self.results.append(results[0])
+        if kind != LOGITS:
+            # What nothing reads is a part of the step too.
+            self.results.append(results[0])
         return results
 
 
@@ -199,6 +208,7 @@ class _Step:
         # Of Keras' own: what it counts and draws by is no weight.
         self._weights = [(key, variables[one]) for one, key in keys.items() if one in variables]
         self._key_of = {id(variable): key for key, variable in self._weights}
+        self.with_logits: set[int] = set()
 
     def optimizers(self) -> Mapping[str, tuple[Any, Sequence[Any]]]:
         """The optimizers of the step by their attributes, each with the weights that it updates."""
@@ -209,6 +219,10 @@ class _Step:
         }
 
     def read(self) -> TracedModel:
+        types = {layer.compute_dtype for layer in self._model._flatten_layers()} - {"float32"}
+        if types:
+            raise Unsupported(f"it computes in {min(types)}, not in float32")
+        self._find_logits(self._trace(False))
         trace = self._trace(False)
         again = self._trace(False)
         if _operation_types(trace) != _operation_types(again):
@@ -217,6 +231,9 @@ class _Step:
             other, why = self._trace(True), ""
         except Unsupported as error:
             other, why = None, str(error)
+        reason = next(filter(None, map(_traced_training.exclusion, trace.optimizers.values())), "")
+        if reason:
+            raise Unsupported(f"an optimizer of it has {reason}")
         if not trace.updates:
             raise Unsupported("it gives no gradients to an optimizer of the model")
         function, arrays = self._function(trace, other, why)
@@ -246,6 +263,12 @@ class _Step:
             {name: _traced_training.optimizer(optimizer) for name, optimizer in trace.optimizers.items()},
         )
         return TracedModel(step, self._used(trace, function))
+
+    def _find_logits(self, trace: _Trace) -> None:
+        """Note the layers on whose results Keras leaves what their softmax or sigmoid was taken of."""
+        for called in trace.calls.calls:
+            if _keeps_logits(called):
+                self.with_logits.add(id(called.layer))
 
     def _used(self, trace: _Trace, function: FunctionGraph) -> list[Any]:
         """The layers of the model that hold what the step uses itself."""
@@ -280,9 +303,11 @@ class _Step:
             trace.inputs = list(arguments)
             values = {id(v): value for (_, v), value in zip(self._weights, arguments[count:], strict=True)}
             with ExitStack() as stack:
-                stack.enter_context(_Replacements(self, trace, dtypes).inside(values))
+                replacements = _Replacements(self, trace, dtypes)
+                stack.enter_context(replacements.inside(values))
                 stack.enter_context(_drawn_numbers.drawn_as_operations(dtypes))
                 stack.enter_context(_call_graphs.layers_kept(trace.calls, dtypes))
+                stack.enter_context(replaced_calls(replacements.call_with_logits))
                 before = _python_state(model)
                 model.train_step(self._data(arguments[:count]))
                 changed = [name for name, value in _python_state(model).items() if before.get(name) != value]
@@ -389,6 +414,16 @@ class _Replacements:
             ):
                 _drawn_numbers.replace_until_end(stack, owner, name, _as_method(value))
             yield
+
+    def call_with_logits(
+        self, original: Callable[..., Any], layer: Any, positional: tuple[Any, ...], keywords: Mapping[str, Any]
+    ) -> Any:
+        """The result of a call, with the logits on it that Keras leaves there."""
+        number = len(self._trace.calls.calls)
+        result = original(layer, *positional, **keywords)
+        if len(self._trace.calls.calls) > number and id(layer) in self._step.with_logits:
+            (result._keras_logits,) = self._trace.add(LOGITS, number, [result], [(result.dtype, result.shape)])
+        return result
 
     def _enter(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def enter(tape: Any) -> Any:
@@ -497,6 +532,10 @@ class _Replacements:
                 description = replace(description, class_name=function.__name__)
             if description.class_name in _OF_CLASSES and y_true.shape.rank != y_pred.shape.rank - 1:
                 raise TypeError(f"{description.class_name} takes numbers of classes")
+            logits = getattr(y_pred, "_keras_logits", None)
+            if logits is not None and description.class_name in _OF_SHARES:
+                y_pred, config = logits, {**description.config, "from_logits": True}
+                description = replace(description, config=config)
             self._trace.losses.append(description)
             (result,) = self._trace.add(LOSS, number, [y_true, y_pred], [(y_pred.dtype, ())])
             return result
@@ -585,6 +624,24 @@ def _is_in_training(called: Any) -> bool:
     if not isinstance(training, bool):
         raise Unsupported(f"it calls {called.layer.name} with a training that is no bool")
     return training
+
+
+def _keeps_logits(called: Any) -> bool:
+    """Whether Keras leaves logits on what a layer returns, for crossentropies."""
+    parameter = inspect.signature(called.layer.call).parameters.get("training")
+    if called.named.keys() - {"training"} or (parameter is not None and parameter.default is True):
+        return False
+    arguments = tf.nest.map_structure(_zeros, called.given)
+    with _keras_variables.seeds_kept(called.layer):
+        return hasattr(called.layer(*arguments), "_keras_logits")
+
+
+def _zeros(value: Any) -> Any:
+    """An array in place of a tensor, with the sizes that are drawn where it has none."""
+    if not tf.is_tensor(value):
+        return value
+    shape = [drawn_size(size, len(value.shape)) if place else 1 for place, size in enumerate(value.shape)]
+    return np.zeros(shape, value.dtype.as_numpy_dtype)
 
 
 def _node(node: Node, kinds: Mapping[str, tuple[str, int]]) -> Node:

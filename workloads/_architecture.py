@@ -21,6 +21,9 @@ LAYER_CALL = "LayerCall"
 LOSS, GRADIENT, UPDATE, ASSIGN = "KerasLoss", "TapeGradient", "OptimizerUpdate", "WeightAssign"
 """The types of nodes of a training step that was traced: each has its number as attribute "call"."""
 
+LOGITS = "Logits"
+"""Likewise of what the softmax or sigmoid at the end of a call is taken of: it has the number of the call."""
+
 
 @dataclass(frozen=True)
 class Tensor:

@@ -82,7 +82,9 @@ class _Writing:
         self._places: list[Place] = []
         self._remarks: list[str] = []
         self._unstarted: list[str] = []
-        self._step_stream = ""
+        self._step_stream, self._inner_logits = "", dict[str, str]()
+        step = architecture.step
+        self._called_by_step = {call.layer for call in step.graph.calls} if step else set[str]()
         self._logits: Mapping[str, str] = {}
         self._constants: dict[str, np.ndarray[Any, Any]] = {}
         self._penalties = Penalties(architecture)
@@ -113,6 +115,7 @@ class _Writing:
             uncalled_layers(self._architecture, self._places),
             tuple(self._unstarted),
             tuple(self._penalties.in_call(self._architecture.source.shared)),
+            self._inner_logits,
             self._step_stream,
         )
 
@@ -127,6 +130,7 @@ class _Writing:
                 *(name, "\n\n\n".join(self._classes), {}, self._names),
                 *((*self._places, *holder.places), tuple(self._remarks), {}, self._constants),
                 unstarted=tuple(self._unstarted),
+                inner_logits=self._inner_logits,
                 stream=stream,
             )
         place = self._hold(self._layers[""], name, "", self._architecture.reasons[""])
@@ -182,8 +186,12 @@ class _Writing:
             body, self._penalties.summed = (body, after) if blocks is None else (blocks, self._penalties.summed)
         self._step_stream = self._step_stream if graph.model else self._stream_of_step(owner)
         is_penalized = bool(self._penalties.summed.get(graph.model))
-        methods, logits = methods_of(body, parameters.values(), not graph.model, is_penalized)
-        self._logits = logits.activations if logits else self._logits
+        may_split = not graph.model or graph.model in self._called_by_step
+        methods, logits = methods_of(body, parameters.values(), may_split, is_penalized)
+        if logits and graph.model:
+            self._inner_logits[graph.model] = logits.activations.get("", "")
+        elif logits:
+            self._logits = logits.activations
         self._classes.append(class_text(owner, methods, parameters))
         self._places += owner.places
         return parameters

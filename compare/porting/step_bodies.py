@@ -14,11 +14,11 @@ from compare.porting.functions.needed_nodes import needed_numbers
 from compare.porting.functions.statements import TOKEN, Definition, Line, Statement, Variable
 from compare.porting.functions.written_module import Module
 from compare.porting.functions.written_values import Value
-from compare.porting.losses_by_name import Operands, loss_expression, of_logits
+from compare.porting.losses_by_name import Operands, loss_expression
 from compare.porting.safe_expressions import UnwritableError, apart, argument
 from compare.porting.safe_expressions import tensors as numbers_in
 from compare.porting.traced_methods import DRAWS, draw
-from workloads._architecture import ASSIGN, GRADIENT, LAYER_CALL, LOSS, UPDATE, TracedStep
+from workloads._architecture import ASSIGN, GRADIENT, LAYER_CALL, LOGITS, LOSS, UPDATE, TracedStep
 from workloads._function_graph import Body, Node, Place
 
 _OF_ELEMENTS = frozenset({
@@ -40,11 +40,12 @@ class Surroundings:
       class_name: of the module.
       modules: path of a layer that the step calls -> the expression of its module.
       weights: key -> the expression of its variable; none for one that becomes several, or is turned.
-      logits: as a written module has it.
+      logits: by the path of a layer, the activation behind what the method `logits` of its module returns.
       filters: of each gradient, what stands behind the function that it is taken of.
       optimizers: the expression of each, by the attribute of the model.
       stream: the expression of the stream of random numbers; "" where the module has none.
       normalizing: the paths of layers in which there is a batch norm.
+      looked_up: a layer that gives rows of a table as gradients; "" where there is none.
     """
 
     class_name: str
@@ -55,6 +56,7 @@ class Surroundings:
     optimizers: Mapping[str, str]
     stream: str = ""
     normalizing: frozenset[str] = frozenset()
+    looked_up: str = ""
 
 
 @dataclass
@@ -92,7 +94,6 @@ class StepBody(BodyWriter):
         super().__init__(module, _with_plain_outputs(traced.function.bodies[0]), inputs)
         self._step, self._around = step, around
         self.losses: list[str] = []
-        self._logits_of: dict[Place, str] = {}
         self._written_nodes: set[int] = set(self.body.inputs)
         nodes = self.body.nodes
         self._behind = _behind_gradients(nodes, step)
@@ -177,6 +178,8 @@ class StepBody(BodyWriter):
         if any(place not in self.values for place in node.inputs) and node.type != UPDATE:
             raise UnwritableError("it uses in one tf.GradientTape what another one records")
         self._written_nodes.add(index)
+        if node.type == LOGITS and (index, 0) in self.values:
+            return
         if node.type in self._own:
             results = self._own[node.type](index, node)
             self.values |= {(index, number): value for number, value in enumerate(results)}
@@ -281,27 +284,26 @@ class StepBody(BodyWriter):
         arguments = ", ".join(argument(value, texts) for nest in call.arguments for value in apart(nest))
         wanted = ["predictions" if name == "layer_call" else name for name in self.wanted_names(index, node)]
         module = self._around.modules[call.layer]
-        activation = self._around.logits.get("", "") if not call.layer and len(node.results) == 1 else ""
-        if not activation or not any(self._wants_logits(reader, activation) for reader in self._readers_of(index)):
+        logits = [one for one in sorted(self._needed) if self._is_logits_of(one, index)]
+        if not logits:
             return self.assign(f"{module}({arguments})", node.results, wanted)
-        (logits,) = self.assign(f"{module}.logits({arguments})", node.results, wanted)
-        self._logits_of[index, 0] = logits.text
-        return [replace(logits, text=f"jax.nn.{activation}({logits.text})")]
+        activation = self._around.logits.get(call.layer, "")
+        if not activation:
+            raise UnwritableError(f"it takes a crossentropy behind the last activation of {call.layer or 'the model'}")
+        (value,) = self.assign(f"{module}.logits({arguments})", node.results, ["scores"])
+        self.values |= {(one, 0): value for one in logits}
+        return [replace(value, text=f"jax.nn.{activation}({value.text})")]
 
-    def _readers_of(self, index: int) -> list[Node]:
-        return self._readers.get((index, 0), [])
-
-    def _wants_logits(self, node: Node, activation: str) -> bool:
-        return node.type == LOSS and of_logits(self._step.losses[_number_of(node)]) == activation
+    def _is_logits_of(self, index: int, call: int) -> bool:
+        node = self.body.nodes[index]
+        return node.type == LOGITS and node.inputs[0] == (call, 0)
 
     def _take_loss(self, index: int, node: Node) -> list[Value]:
         """The mean of a loss of Keras."""
         loss = self._step.losses[_number_of(node)]
         targets, predictions = (self.array(self.values[place]) for place in node.inputs)
-        logits = self._logits_of.get(node.inputs[1], "")
-        is_of_logits = bool(logits and of_logits(loss))
-        of = Operands(_grouped(targets), _grouped(logits if is_of_logits else predictions))
-        text = f"jnp.mean({loss_expression(loss, is_of_logits, of)})"
+        of = Operands(_grouped(targets), _grouped(predictions))
+        text = f"jnp.mean({loss_expression(loss, False, of)})"
         return [Value(node.results[0], text=text)] if len(text) < 100 else self.assign(text, node.results, ["loss"])
 
     def _update(self, index: int, node: Node) -> list[Value]:
@@ -326,6 +328,10 @@ class StepBody(BodyWriter):
         """The expression of the gradients as an optimizer has them."""
         if text == _ONE and not body:
             return tape.tree
+        if self._around.looked_up:
+            raise UnwritableError(
+                f"{self._around.looked_up} gives rows as gradients, which it changes before it adds up those of a token"
+            )
         if not body:
             function = f"lambda {_ONE}: {text}"
         else:

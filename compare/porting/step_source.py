@@ -15,6 +15,7 @@ from compare.porting.optimizers_by_name import optimizer_expression, scales_loss
 from compare.porting.penalties import activity_penalties, adding_calls, in_python, weight_variables
 from compare.porting.safe_expressions import UnwritableError
 from compare.porting.step_bodies import StepBody, Surroundings
+from compare.porting.traced_functions import function_lines, function_name
 from compare.porting.traced_methods import DRAWS, array_of
 from compare.porting.written_classes import Written
 from compare.weights.transforms import IDENTITY
@@ -44,13 +45,14 @@ def draws_in(step: TracedStep) -> bool:
     return traced is not None and any(node.type in DRAWS for node in traced.function.bodies[0].nodes)
 
 
-def step_text(step: TracedStep, architecture: Architecture, source: Written) -> StepText:
+def step_text(step: TracedStep, architecture: Architecture, source: Written, looked_up: str) -> StepText:
     """The text of a step.
 
     Args:
       step: that was traced.
       architecture: of the model.
       source: its module.
+      looked_up: a layer that looks rows up in a table; "" where there is none.
 
     Raises:
       UnwritableError: it does what is not written.
@@ -65,11 +67,12 @@ def step_text(step: TracedStep, architecture: Architecture, source: Written) -> 
         source.class_name,
         _modules(step, architecture, source),
         leaves.expressions(),
-        source.logits,
+        {**source.inner_logits, "": source.logits.get("", "")},
         _options(step, by_optimizer, is_filtered),
         {name: "optimizer" if one else f"optimizers[{name!r}]" for name in by_optimizer},
         f"model.{source.stream}" if source.stream else "",
         _normalizing(step, architecture),
+        looked_up,
     )
     lines = _body(step, around, leaves)
     kind = "optimizer: nnx.Optimizer" if one else "optimizers: dict[str, nnx.Optimizer]"
@@ -84,6 +87,7 @@ def step_text(step: TracedStep, architecture: Architecture, source: Written) -> 
     modes = [f"    {line}" for line in _modes(step, around)]
     sections = [
         *([_filter(filters)] if is_filtered else []),
+        *_schedules(step),
         _optimizers(step),
         [*head, *modes, *(f"    {part}" if part else "" for line in lines for part in line.splitlines() or [""])],
     ]
@@ -97,8 +101,9 @@ def _check(step: TracedStep, architecture: Architecture) -> None:
     adding = [*activity_penalties(architecture), *adding_calls(architecture)]
     if adding:
         raise UnwritableError(f"{adding[0]} adds to the loss where it is called")
-    if any(graph.masks for graph in architecture.graphs):
-        raise UnwritableError("the model returns a mask")
+    states = [layer.path for layer in architecture.source.layers if any(leaf.is_state for leaf in layer.leaves)]
+    if states:
+        raise UnwritableError(f"{states[0]} keeps a state from one call to the next")
     for name, optimizer in step.optimizers.items():
         if scales_loss(optimizer):
             raise UnwritableError(f"its {name} scales the loss")
@@ -282,6 +287,13 @@ def _filter(filters: Mapping[str, Sequence[str] | None]) -> list[str]:
 def _places(places: Sequence[str]) -> str:
     paths = ([int(part) if part.isdigit() else part for part in place.split(".")] for place in places)
     return ", ".join(f"({', '.join(map(repr, path))},)" for path in paths)
+
+
+def _schedules(step: TracedStep) -> list[list[str]]:
+    """The functions of schedules of the user's own, each once."""
+    rates = (optimizer.inner.get("learning_rate") for optimizer in step.optimizers.values())
+    own = {function_name(rate): rate for rate in rates if rate is not None and not rate.own}
+    return [function_lines(rate) for rate in own.values()]
 
 
 def _optimizers(step: TracedStep) -> list[str]:

@@ -89,11 +89,8 @@ def training_source(architecture: Architecture, source: Written) -> Training:
 def _traced_training(own: OwnStep, architecture: Architecture, source: Written) -> Training:
     """The text of a training whose step was traced."""
     assert own.traced is not None
-    table = _looked_up(architecture)
     try:
-        if table and any(gradient.keys for gradient in own.traced.gradients):
-            raise UnwritableError(f"{table} gives rows as gradients, which are no arrays in TensorFlow")
-        step = step_text(own.traced, architecture, source)
+        step = step_text(own.traced, architecture, source, _looked_up(architecture))
     except UnwritableError as error:
         return Training(unwritten=(f"the training step: the train_step at {comment_text(own.line)}: {error}",))
     remarks = ("metrics of its own train_step are not written, and are no part of what the gates judge",)
