@@ -445,7 +445,8 @@ class _Writing:
         counts = self._penalties.add_of_call(graph)
         if traced.adds and not counts:
             name = comment_text(graph.model or self._architecture.name)
-            self._remarks.append(f"{name} adds a loss in its call, which is not written: the model is not compiled")
+            why = "the training step is left" if self._architecture.compiled else "the model is not compiled"
+            self._remarks.append(f"{name} adds a loss in its call, which is not written: {why}")
         stream = self._stream(owner)
         return method_body(graph, parameters, weights, self._constants, text, stream, is_penalized=counts)
 

@@ -317,7 +317,7 @@ def _traced_targets(step: TracedStep, outputs: Sequence[Tensor]) -> Mapping[str,
     first = len(step.graph.inputs) - step.targets
     symbols = step.graph.tensors[first : first + step.targets]
     specs: dict[str, str] = {}
-    for place, (symbol, output) in enumerate(zip(symbols, outputs, strict=True)):
+    for place, (symbol, output) in enumerate(zip(symbols, outputs, strict=False)):
         ends = (0, output.shape[-1] or 2) if symbol.dtype == "int32" else (0, 1)
         specs["targets" if step.targets == 1 else f"targets_{place + 1}"] = tensor_spec(symbol, ends)
     return specs

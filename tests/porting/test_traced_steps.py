@@ -1,0 +1,236 @@
+"""A train_step that its source does not say: it is traced, and what is written of it trains as it does."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import jax.numpy as jnp
+import keras
+import models_with_steps as steps
+import numpy as np
+import pytest
+import tensorflow as tf
+from filled_modules import filled, scope_of
+from flax import nnx
+
+from compare.porting.model_source import model_source
+from compare.porting.training_source import Training, training_source
+from compare.porting.written_classes import Written
+from compare.weights.planning import plan
+from jaxport import _module_reading
+from jaxport._same_masks import drop_by_place
+from jaxport.weights import variables_of
+from tf_reference import _drawn_numbers, _keras_compiled, _keras_weights, _watched_tape
+
+pytestmark = pytest.mark.usefixtures("remembered")
+
+Change = Callable[[str], str]
+
+MODELS: Mapping[str, Callable[[], Any]] = {
+    "an own formula": lambda: steps.small(steps.OwnFormula, loss=None),
+    "gradients times two": lambda: steps.small(steps.Scaled),
+    "logits": lambda: steps.small(steps.Scaled, loss="sparse_categorical_crossentropy", last="softmax"),
+    "a norm of all gradients": lambda: steps.small(steps.Decayed),
+    "no training": lambda: steps.small(steps.Still),
+    "some of the weights": lambda: steps.small(steps.Half),
+    "two updates": lambda: steps.small(steps.Twice),
+    "a gradient in a gradient": lambda: steps.small(steps.Penalized, loss=None, norm=False),
+    "an average": steps.averaged,
+    "a teacher": steps.distiller,
+    "two optimizers": steps.adversarial,
+}
+
+
+def written_of(model: Any) -> tuple[Written, Training]:
+    architecture = _keras_compiled.of_model(model)
+    written = model_source(architecture)
+    return written, training_source(architecture, written)
+
+
+def data_of(model: Any, number: int) -> tuple[Any, ...]:
+    """Inputs and targets, as the step is traced for."""
+    draws = np.random.default_rng(number)
+    if isinstance(model, steps.Adversarial):
+        return (draws.normal(size=(5, 4)).astype("float32"),)
+    is_sparse = "sparse" in str(getattr(model, "loss", "")) or isinstance(model, steps.Distiller)
+    targets = draws.integers(0, 2, 5).astype("int32") if is_sparse else draws.uniform(size=(5, 2)).astype("float32")
+    return draws.normal(size=(5, 3)).astype("float32"), targets
+
+
+def difference(model: Any, change: Change = lambda text: text) -> float:
+    """The largest difference of losses and weights between two steps of Keras and of what is written and changed."""
+    written, training = written_of(model)
+    assert [place.description for place in written.places] == [] and training.unwritten == ()
+    for number, weight in enumerate(model.weights):
+        weight.assign(np.random.default_rng(number).uniform(0.1, 0.6, weight.shape))
+    text = change(training.text)
+    module = filled(written, written.text, model)
+    scope: dict[str, Any] = {**scope_of(written, written.text), written.class_name: type(module)}
+    exec(f"from __future__ import annotations\n{text}", scope)
+    drop_by_place(module)
+    made, trained = scope["make_optimizer"](), scope.get("TRAINED", nnx.Param)
+    optimizer: Any = (
+        {name: nnx.Optimizer(module, one, wrt=trained[name]) for name, one in made.items()}
+        if isinstance(made, dict)
+        else nnx.Optimizer(module, made, wrt=trained)
+    )
+    differences = []
+    for number in range(2):
+        x, *y = data_of(model, number)
+        found = scope["train_step"](module, optimizer, (jnp.asarray(x),), jnp.asarray(y[0]) if y else ())
+        data = tf.constant(x) if not y else (tf.constant(x), tf.constant(y[0]))
+        with _drawn_numbers.drawn_by_place("float32"):
+            wanted = _watched_tape.step_with_loss(partial(model.train_step, data))
+        differences.append(abs(float(found) - float(wanted)))
+    return max([*differences, *weight_differences(model, written, module)])
+
+
+def weight_differences(model: Any, written: Written, module: Any) -> list[float]:
+    source, arrays = _keras_weights.of_model(model)
+    wanted = plan(source, arrays, _module_reading.of_module(module), written.names, {}).arrays
+    own = variables_of(module)
+    return [float(np.abs(np.asarray(own[path][...]) - array).max()) for path, array in wanted.items()]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_what_is_written_trains_as_the_original(name: str) -> None:
+    assert difference(MODELS[name]()) < 2e-6
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("an own formula", "0.1 * jnp.mean", "0.2 * jnp.mean"),
+        ("gradients times two", "gradient * 2.0", "gradient * 2.1"),
+        ("logits", ".logits(x)", "(x)"),
+        ("a norm of all gradients", "1e-06", "1e-02"),
+        ("a norm of all gradients", "model.head.kernel[...]", "model.first.kernel[...]"),
+        ("no training", "model.eval()", "model.train()"),
+        ("some of the weights", "within(('first',))", "nnx.Param"),
+        ("a gradient in a gradient", "0.5 * jnp.sum", "0.4 * jnp.sum"),
+        ("an average", "0.9 * model.average.inner.kernel", "0.8 * model.average.inner.kernel"),
+        ("a teacher", "    model.teacher.eval()\n", ""),
+        ("two optimizers", "10.0 * jnp", "9.0 * jnp"),
+    ],
+)
+def test_a_planted_error_trains_otherwise(name: str, old: str, new: str) -> None:
+    def change(text: str) -> str:
+        assert old in text
+        return text.replace(old, new)
+
+    assert difference(MODELS[name](), change) > 1e-4
+
+
+def test_an_optimizer_takes_no_gradients_of_other_weights() -> None:
+    old, new = "TRAINED['maker_optimizer']))(model)", "TRAINED['critic_optimizer']))(model)"
+    with pytest.raises(ValueError, match="critic"):
+        difference(steps.adversarial(), lambda text: text.replace(old, new))
+
+
+class Counting(keras.Model):
+    count = 0
+
+    def train_step(self, data: Any) -> Any:
+        x, y = data
+        with tf.GradientTape() as tape:
+            loss = self.compute_loss(y=y, y_pred=self(x, training=True))
+        self.count += 1
+        if self.count % 1000:
+            self.optimizer.apply([2 * one for one in tape.gradient(loss, self.trainable_variables)])
+        return {}
+
+
+class Clocked(keras.Model):
+    def train_step(self, data: Any) -> Any:
+        x, y = data
+        with tf.GradientTape() as tape:
+            loss = self.compute_loss(y=y, y_pred=self(x, training=True))
+        factor = 2.0 + time.time()
+        self.optimizer.apply([factor * one for one in tape.gradient(loss, self.trainable_variables)])
+        return {}
+
+
+class ByIterations(keras.Model):
+    def train_step(self, data: Any) -> Any:
+        x, y = data
+        with tf.GradientTape() as tape:
+            loss = self.compute_loss(y=y, y_pred=self(x, training=True))
+            loss *= tf.cast(self.optimizer.iterations % 2, tf.float32)
+        self.optimizer.apply(tape.gradient(loss, self.trainable_variables))
+        return {}
+
+
+class OneOtherwise(keras.Model):
+    def train_step(self, data: Any) -> Any:
+        x, y = data
+        with tf.GradientTape() as tape:
+            loss = self.compute_loss(y=y, y_pred=self(x, training=True))
+        first, *others = tape.gradient(loss, self.trainable_variables)
+        self.optimizer.apply([2 * first, *others])
+        return {}
+
+
+class ByHand(keras.Model):
+    def train_step(self, data: Any) -> Any:
+        x, y = data
+        with tf.GradientTape() as tape:
+            loss = self.compute_loss(y=y, y_pred=self(x, training=True))
+        gradients = tape.gradient(loss, self.trainable_variables)
+        for weight, gradient in zip(self.trainable_variables, gradients, strict=True):
+            weight.assign_sub(0.1 * gradient)
+        return {}
+
+
+class InBothModes(keras.Model):
+    def train_step(self, data: Any) -> Any:
+        x, y = data
+        with tf.GradientTape() as tape:
+            error = tf.reduce_mean(tf.square(self(x, training=True) - self(x, training=False)))
+            loss = error + self.compute_loss(y=y, y_pred=self(x, training=True))
+        self.optimizer.apply(tape.gradient(loss, self.trainable_variables))
+        return {}
+
+
+class OnlyReturning(keras.Model):
+    def train_step(self, data: Any) -> Any:
+        if len(data) == 2:
+            return {}
+        return super().train_step(data)
+
+
+class Noisy(keras.Model):
+    def train_step(self, data: Any) -> Any:
+        x, y = data
+        with tf.GradientTape() as tape:
+            loss = self.compute_loss(y=y, y_pred=self(x, training=True))
+        self.optimizer.apply([one * np.random.uniform() for one in tape.gradient(loss, self.trainable_variables)])
+        return {}
+
+
+REFUSED = {
+    "changes what Python keeps": lambda: steps.small(Counting),
+    "reads the clock": lambda: steps.small(Clocked),
+    "draws by Python or NumPy": lambda: steps.small(Noisy),
+    "the variable sgd.*iteration, which is no weight of the model": lambda: steps.small(ByIterations),
+    "does something else with each gradient": lambda: steps.small(OneOtherwise),
+    "gives no gradients to an optimizer": lambda: steps.small(OnlyReturning),
+    "calls model in training and in inference": lambda: steps.small(InBothModes),
+    "gradient of a gradient through a batch norm": lambda: steps.small(steps.Penalized, loss=None),
+}
+
+
+@pytest.mark.parametrize("reason", REFUSED)
+def test_what_no_compiled_step_would_do_again_is_a_place_with_its_reason(reason: str) -> None:
+    _, training = written_of(REFUSED[reason]())
+    assert not training.text and len(training.unwritten) == 1
+    assert re.search(r"train_step at test_traced_steps\.py:\d+|models_with_steps\.py:\d+", training.unwritten[0])
+    assert re.search(reason, training.unwritten[0]), training.unwritten
+
+
+def test_weights_that_are_updated_by_hand_alone_are_a_place() -> None:
+    _, training = written_of(steps.small(ByHand))
+    assert "gives no gradients to an optimizer" in training.unwritten[0]
