@@ -69,7 +69,7 @@ def flax_port(
 
     if optimizer is None or train_step is None:
         return Model(forward, leaves.there, leaves.back)
-    return _trained(network, leaves, forward, _Training(loss, optimizer, train_step, wrt, inputs))
+    return _with_training(network, leaves, forward, _Training(loss, optimizer, train_step, wrt, inputs))
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class _Training:
         return nnx.Optimizer(module, instead or self.optimizer, wrt=self.wrt)
 
 
-def _trained(network: _Network, leaves: CarriedLeaves, forward: Callable[..., Any], training: _Training) -> Model:
+def _with_training(network: _Network, leaves: CarriedLeaves, forward: Callable[..., Any], training: _Training) -> Model:
     """A port with its training."""
 
     def loss_of(parameters: Any, *arguments: Any) -> jax.Array:
@@ -181,7 +181,7 @@ def flax_rest(
     dtype: str,
     *,
     parts: Sequence[tuple[str, str, int, Sequence[tuple[type[nnx.Module], str]]]],
-    trained: int = 0,
+    step_inputs: int = 0,
     optimizer: Optimizers | None = None,
     train_step: Callable[..., jax.Array] | None = None,
     wrt: Any = nnx.Param,
@@ -197,7 +197,7 @@ def flax_rest(
       parts: of each module the name of its result, its path in the whole, "" the whole itself, how many of the
         workload's inputs it takes, and the methods that are left in it, each as a class and a name: inputs that stand
         for their results follow, in order.
-      trained: how many inputs behind these the step is trained on.
+      step_inputs: how many inputs behind these the step is trained on.
       optimizer: as of `flax_port`.
       train_step: likewise.
       wrt: likewise.
@@ -221,7 +221,7 @@ def flax_rest(
     if optimizer is None or train_step is None:
         return Model(forward, leaves.there, leaves.back)
     first = sum(count for _, _, count, _ in parts)
-    return _trained(network, leaves, forward, _Training(None, optimizer, train_step, wrt, trained, first))
+    return _with_training(network, leaves, forward, _Training(None, optimizer, train_step, wrt, step_inputs, first))
 
 
 def _with_states(network: _Network, leaves: CarriedLeaves, result: Any, module: nnx.Module) -> Any:

@@ -114,7 +114,14 @@ def _draws_by(
 
 
 def replace_until_end(stack: ExitStack, owner: Any, name: str, value: Any) -> None:
-    """Set an attribute until a stack of contexts ends."""
+    """Set an attribute until a stack of contexts ends.
+
+    Args:
+      stack: of contexts.
+      owner: that has the attribute.
+      name: of it.
+      value: of it, until then.
+    """
     stack.callback(setattr, owner, name, getattr(owner, name))
     setattr(owner, name, value)
 

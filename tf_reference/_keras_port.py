@@ -109,7 +109,7 @@ def keras_rest(
     dtype: str,
     *,
     parts: Sequence[tuple[str, int, Sequence[str]]],
-    trained: int = 0,
+    step_inputs: int = 0,
     custom: Sequence[str] = (),
 ) -> Model:
     """Models without some of their layers: inputs stand for what these return, and what they are given is a result.
@@ -120,7 +120,7 @@ def keras_rest(
       dtype: that they are judged in.
       parts: the path of each model, "" the whole, how many of the workload's inputs it takes, and the paths of the
         layers in it that are left out: inputs that stand for their results follow, in order.
-      trained: how many inputs behind these the train_step of the whole is trained on; 0 if that is not judged.
+      step_inputs: how many inputs behind these the train_step of the whole is trained on; 0 if that is not judged.
       custom: as of `keras_port`.
     """
     model = _made_as_written(source, dtype, custom)
@@ -141,13 +141,13 @@ def keras_rest(
 
     variables = _variables_by_key(model, receipt)
     states = _recurrent_states.states_in(model, variables)
-    judged = _recurrent_states.with_states_left(forward, states)
-    if not trained:
-        return Model(forward=judged, weights=variables)
+    call = _recurrent_states.with_states_left(forward, states)
+    if not step_inputs:
+        return Model(forward=call, weights=variables)
     with _floats(dtype):
         _compile(model)
     first = sum(count for _, count, _ in parts)
-    return own_step(model, judged, variables, dtype, first=first, inputs=trained)
+    return own_step(model, call, variables, dtype, first=first, inputs=step_inputs)
 
 
 def _compile(model: Any) -> None:
@@ -224,8 +224,9 @@ def own_step(
 
     def train_step(arguments: Sequence[Any]) -> Any:
         with _drawn_numbers.drawn_by_place(dtype):
-            return model.train_step(data(arguments))
+            return step(data(arguments))
 
+    step = _own_steps.step_of(model)
     optimizers = _optimizers_of(model)
     return Model(
         forward=forward,

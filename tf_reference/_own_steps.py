@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import keras
@@ -49,8 +50,12 @@ def line_of(model: Any) -> str:
     return MethodSource(model, _step_function(model)).line
 
 
+def step_of(model: Any) -> Callable[[Any], Any]:
+    """The train_step of a model, also of one that tf.function wraps, as Python: what is in it can then be watched."""
+    return partial(_step_function(model), model)
+
+
 def _step_function(model: Any) -> Any:
-    """The train_step of a class; of one that tf.function wraps, its Python function."""
     function: Any = type(model).train_step
     return getattr(function, "python_function", function)
 

@@ -20,6 +20,7 @@ from tf_reference import (
     _drawn_numbers,
     _keras_variables,
     _keras_weights,
+    _own_steps,
     _plain_calls,
     _python_effects,
     _traced_calls,
@@ -30,6 +31,7 @@ from tf_reference._keras_described import describe
 from tf_reference._replaced_calls import replaced_attribute, replaced_calls
 from workloads._architecture import (
     ASSIGN,
+    CLIP,
     GRADIENT,
     LAYER_CALL,
     LOGITS,
@@ -76,9 +78,18 @@ class _Trace:
     gradients: list[TapeGradient] = field(default_factory=list)
     updates: list[OptimizerUpdate] = field(default_factory=list)
     assigned: list[str] = field(default_factory=list)
+    clips: list[float] = field(default_factory=list)
     optimizers: dict[str, Any] = field(default_factory=dict)
 
-    def add(self, kind: str, number: int, inputs: Sequence[Any], outputs: Sequence[tuple[Any, Any]]) -> list[Any]:
+    def add(
+        self,
+        kind: str,
+        number: int,
+        inputs: Sequence[Any],
+        outputs: Sequence[tuple[Any, Any]],
+        *,
+        is_kept: bool = True,
+    ) -> list[Any]:
         """An operation that nobody runs.
 
         Args:
@@ -86,15 +97,14 @@ class _Trace:
           number: of its kind.
           inputs: tensors.
           outputs: dtype and shape of each.
+          is_kept: whether it is a part of the step where nothing reads it.
         """
         results = tf.numpy_function(_never, list(inputs), [dtype for dtype, _ in outputs], stateful=False)
         results = list(results) if isinstance(results, list | tuple) else [results]
         for tensor, (_, shape) in zip(results, outputs, strict=True):
             tensor.set_shape(shape)
         self.operations[results[0].op.name] = kind, number
-        if kind != LOGITS:
-            # What nothing reads is a part of the step too.
-            self.results.append(results[0])
+        self.results += results[:1] if is_kept else []
         return results
 
 
@@ -260,33 +270,34 @@ class _Step:
             tuple(trace.gradients),
             tuple(trace.updates),
             tuple(trace.assigned),
+            tuple(trace.clips),
             {name: _traced_training.optimizer(optimizer) for name, optimizer in trace.optimizers.items()},
         )
-        return TracedModel(step, self._used(trace, function))
+        return TracedModel(step, self._children_in_use(trace, function))
 
     def _find_logits(self, trace: _Trace) -> None:
         """Note the layers on whose results Keras leaves what their softmax or sigmoid was taken of."""
-        for called in trace.calls.calls:
-            if _keeps_logits(called):
-                self.with_logits.add(id(called.layer))
+        for layer_call in trace.calls.calls:
+            if _keeps_logits(layer_call):
+                self.with_logits.add(id(layer_call.layer))
 
-    def _used(self, trace: _Trace, function: FunctionGraph) -> list[Any]:
+    def _children_in_use(self, trace: _Trace, function: FunctionGraph) -> list[Any]:
         """The layers of the model that hold what the step uses itself."""
         body = function.bodies[0]
         read_nodes = {place[0] for node in body.nodes for place in node.inputs}
         first = len(function.inputs) - len(self._weights)
-        used = [
+        places = [
             self._weights[number - first][0]
             for number, node in enumerate(body.inputs)
             if number >= first and node in read_nodes
         ]
-        used += [key for one in (*trace.gradients, *trace.updates) for key in one.keys] + trace.assigned
+        places += [key for one in (*trace.gradients, *trace.updates) for key in one.keys] + trace.assigned
         paths = {id(layer): path for path, layer in _keras_weights.layers_by_path(self._model).items()}
-        used += [f"{paths[id(call.layer)]}/" for call in trace.calls.calls]
+        places += [f"{paths[id(call.layer)]}/" for call in trace.calls.calls]
         return [
             child
             for name, child in _keras_variables.children(self._model)
-            if any(key.startswith(f"{name}/") for key in used)
+            if any(key.startswith(f"{name}/") for key in places)
         ]
 
     def _specs(self) -> list[tuple[Any, str]]:
@@ -309,15 +320,17 @@ class _Step:
                 stack.enter_context(_call_graphs.layers_kept(trace.calls, dtypes))
                 stack.enter_context(replaced_calls(replacements.call_with_logits))
                 before = _python_state(model)
-                model.train_step(self._data(arguments[:count]))
-                changed = [name for name, value in _python_state(model).items() if before.get(name) != value]
-            if changed:
-                raise Unsupported(f"it changes self.{changed[0]}, which Python keeps: a compiled step does that once")
+                _own_steps.step_of(model)(self._data(arguments[:count]))
+                attributes = [name for name, value in _python_state(model).items() if before.get(name) != value]
+            if attributes:
+                raise Unsupported(
+                    f"it changes self.{attributes[0]}, which Python keeps: a compiled step does that once"
+                )
             outputs = [call.results[0] for call in trace.calls.calls]
             return [*outputs, *trace.results]
 
         try:
-            with _eagerly(), _call_graphs.floats(model, wider), _muted(model):
+            with _eagerly(), _call_graphs.floats(model, wider), _without_metrics(model):
                 tensors = [tf.TensorSpec(shape, dtypes.get(dtype, dtype)) for shape, dtype in specs]
                 trace.concrete = tf.function(function, autograph=False).get_concrete_function(*tensors)
         except _traced_calls.NOT_FOLLOWED as error:
@@ -364,12 +377,12 @@ class _Step:
 
     def optimizer_name(self, optimizer: Any) -> str:
         """The attribute of the model that holds an optimizer."""
-        held = {name: value for name, value in vars(self._model).items() if value is optimizer}
+        attributes = {name: value for name, value in vars(self._model).items() if value is optimizer}
         if self._model.optimizer is optimizer:
             return "optimizer"
-        if not held:
+        if not attributes:
             raise Unsupported("it updates weights by an optimizer that is no attribute of the model")
-        return next(iter(held))
+        return next(iter(attributes))
 
     @property
     def trainable(self) -> Sequence[Any]:
@@ -406,13 +419,14 @@ class _Replacements:
                 (tf.GradientTape, "batch_jacobian", _refuse("takes a jacobian by a tf.GradientTape")),
                 (tf.GradientTape, "stop_recording", _refuse("stops a tf.GradientTape from recording")),
                 (tf.GradientTape, "reset", _refuse("resets a tf.GradientTape")),
+                (tf, "clip_by_norm", self._clipping(tf.clip_by_norm)),
                 (tf, "gradients", _refuse("calls tf.gradients: use a tf.GradientTape")),
                 (keras.optimizers.Optimizer, "apply", self._apply),
                 (keras.optimizers.LossScaleOptimizer, "apply", _refuse("updates weights by a LossScaleOptimizer")),
                 (keras.Variable, "assign", self._assigning(keras.Variable.assign)),
                 (keras.losses.Loss, "__call__", self._loss(keras.losses.Loss.__call__)),
             ):
-                _drawn_numbers.replace_until_end(stack, owner, name, _as_method(value))
+                _drawn_numbers.replace_until_end(stack, owner, name, _as_function(value))
             yield
 
     def call_with_logits(
@@ -422,7 +436,9 @@ class _Replacements:
         number = len(self._trace.calls.calls)
         result = original(layer, *positional, **keywords)
         if len(self._trace.calls.calls) > number and id(layer) in self._step.with_logits:
-            (result._keras_logits,) = self._trace.add(LOGITS, number, [result], [(result.dtype, result.shape)])
+            (result._keras_logits,) = self._trace.add(
+                LOGITS, number, [result], [(result.dtype, result.shape)], is_kept=False
+            )
         return result
 
     def _enter(self, original: Callable[..., Any]) -> Callable[..., Any]:
@@ -452,11 +468,11 @@ class _Replacements:
         start = self._starts.get(id(tape))
         if start is None:
             raise Unsupported("it asks a tf.GradientTape that records nothing")
-        recorded = self._recorded.get(id(tape)) or self._names_since(start)
+        names = self._recorded.get(id(tape)) or self._names_since(start)
         before = len(_graph().get_operations())
         losses = [tf.reduce_sum(loss) if loss.shape.rank else loss for loss in tf.nest.flatten(target)]
         loss = losses[0] if len(losses) == 1 else tf.add_n(losses)
-        recorded = [*recorded, *self._names_since(before)]
+        names = [*names, *self._names_since(before)]
         flat = tf.nest.flatten(sources)
         weights = [source for source in flat if isinstance(source, keras.Variable)]
         if weights and len(weights) != len(flat):
@@ -466,9 +482,21 @@ class _Replacements:
         keys = tuple(self._step.key(weight, "takes gradients with respect to") for weight in weights)
         outputs = [(self._dtype(one), one.shape) for one in flat]
         number = len(self._trace.gradients)
-        self._trace.gradients.append(TapeGradient(keys, tuple(recorded)))
+        self._trace.gradients.append(TapeGradient(keys, tuple(names)))
         results = self._trace.add(GRADIENT, number, [loss, *([] if weights else flat)], outputs)
         return tf.nest.pack_sequence_as(sources, results)
+
+    def _clipping(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def clip(t: Any, clip_norm: Any, axes: Any = None, name: Any = None) -> Any:
+            is_recorded = len(self._recorded) < len(self._starts)
+            if is_recorded or axes is not None or not isinstance(clip_norm, int | float) or not tf.is_tensor(t):
+                return original(t, clip_norm, axes, name)
+            # Of each rank TensorFlow's own sum is another operation.
+            self._trace.clips.append(float(clip_norm))
+            (result,) = self._trace.add(CLIP, len(self._trace.clips) - 1, [t], [(t.dtype, t.shape)], is_kept=False)
+            return result
+
+        return clip
 
     def _is_weight(self, source: Any) -> bool:
         return any(value is source for value in self._scope.state_mapping.values())
@@ -543,7 +571,7 @@ class _Replacements:
         return call
 
 
-def _as_method(function: Callable[..., Any]) -> Callable[..., Any]:
+def _as_function(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function that a class binds: what is bound already would not be given the object."""
     return lambda *positional, **keywords: function(*positional, **keywords)
 
@@ -579,7 +607,7 @@ def _eagerly() -> Iterator[None]:
 
 
 @contextmanager
-def _muted(model: Any) -> Iterator[None]:
+def _without_metrics(model: Any) -> Iterator[None]:
     """Inside, metrics keep and compute nothing."""
     with ExitStack() as stack:
         for metric in model.metrics:
@@ -608,32 +636,32 @@ def _explain(model: Any, error: BaseException) -> str:
     return _traced_calls.explain(model, error).replace(f"the call of {type(model).__name__}", "it", 1)
 
 
-def _call(path: str, called: Any, numbering: _plain_calls.Numbering) -> Call:
-    keywords = {str(name): numbering.plain(value) for name, value in called.named.items() if value is not None}
+def _call(path: str, layer_call: Any, numbering: _plain_calls.Numbering) -> Call:
+    keywords = {str(name): numbering.plain(value) for name, value in layer_call.named.items() if value is not None}
     keywords.pop("training", None)
-    arguments = tuple(numbering.plain(argument) for argument in called.given)
-    return Call(path, arguments, keywords, numbering.numbers(called.results))
+    arguments = tuple(numbering.plain(argument) for argument in layer_call.given)
+    return Call(path, arguments, keywords, numbering.numbers(layer_call.results))
 
 
-def _is_in_training(called: Any) -> bool:
+def _is_in_training(layer_call: Any) -> bool:
     """Whether a call is in training: where nothing is said, as the layer itself has it."""
-    training = called.named.get("training")
+    training = layer_call.named.get("training")
     if training is None:
-        parameter = inspect.signature(called.layer.call).parameters.get("training")
+        parameter = inspect.signature(layer_call.layer.call).parameters.get("training")
         training = parameter is not None and parameter.default is True
     if not isinstance(training, bool):
-        raise Unsupported(f"it calls {called.layer.name} with a training that is no bool")
+        raise Unsupported(f"it calls {layer_call.layer.name} with a training that is no bool")
     return training
 
 
-def _keeps_logits(called: Any) -> bool:
+def _keeps_logits(layer_call: Any) -> bool:
     """Whether Keras leaves logits on what a layer returns, for crossentropies."""
-    parameter = inspect.signature(called.layer.call).parameters.get("training")
-    if called.named.keys() - {"training"} or (parameter is not None and parameter.default is True):
+    parameter = inspect.signature(layer_call.layer.call).parameters.get("training")
+    if layer_call.named.keys() - {"training"} or (parameter is not None and parameter.default is True):
         return False
-    arguments = tf.nest.map_structure(_zeros, called.given)
-    with _keras_variables.seeds_kept(called.layer):
-        return hasattr(called.layer(*arguments), "_keras_logits")
+    arguments = tf.nest.map_structure(_zeros, layer_call.given)
+    with _keras_variables.seeds_kept(layer_call.layer):
+        return hasattr(layer_call.layer(*arguments), "_keras_logits")
 
 
 def _zeros(value: Any) -> Any:

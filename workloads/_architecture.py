@@ -19,6 +19,7 @@ LAYER_CALL = "LayerCall"
 """The type of a node of a call that was traced, where it calls a layer."""
 
 LOSS, GRADIENT, UPDATE, ASSIGN = "KerasLoss", "TapeGradient", "OptimizerUpdate", "WeightAssign"
+CLIP = "ClipByNorm"
 """The types of nodes of a training step that was traced: each has its number as attribute "call"."""
 
 LOGITS = "Logits"
@@ -230,6 +231,7 @@ class TracedStep:
       gradients: that it takes.
       updates: by optimizers.
       assigned: the key of each weight that it assigns to.
+      clips: the norm that each array is clipped to by tf.clip_by_norm.
       optimizers: by the attribute of the model that holds each.
     """
 
@@ -240,6 +242,7 @@ class TracedStep:
     gradients: tuple[TapeGradient, ...]
     updates: tuple[OptimizerUpdate, ...]
     assigned: tuple[str, ...]
+    clips: tuple[float, ...]
     optimizers: Mapping[str, Described]
 
 

@@ -118,9 +118,9 @@ def training_arguments(training: Training) -> tuple[str, str]:
         ["TRAINED"] * training.is_filtered + ["loss"] * (not training.has_own_step) + ["make_optimizer", "train_step"]
     )
     values = {"loss": "loss", "optimizer": "make_optimizer()", "train_step": "train_step", "wrt": "TRAINED"}
-    shown = {"optimizer", "train_step"} | ({"wrt"} if training.is_filtered else set())
-    shown |= set() if training.has_own_step else {"loss"}
-    arguments = "".join(f", {name}={text}" for name, text in values.items() if name in shown and training.text)
+    names_passed = {"optimizer", "train_step"} | ({"wrt"} if training.is_filtered else set())
+    names_passed |= set() if training.has_own_step else {"loss"}
+    arguments = "".join(f", {name}={text}" for name, text in values.items() if name in names_passed and training.text)
     imports = f"from training_jax import {', '.join(names)}\n" if training.text else ""
     return imports, arguments
 

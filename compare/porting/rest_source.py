@@ -221,9 +221,9 @@ port = Workload(
 '''
 
 
-def _tf(original: Original, parts: Sequence[Part], trained: int = 0) -> str:
-    what = "The models in it" if trained else "What is judged of the original while places are left"
-    argument_text = f", trained={trained}" if trained else ""
+def _tf(original: Original, parts: Sequence[Part], step_inputs: int = 0) -> str:
+    what = "The models in it" if step_inputs else "What is judged of the original while places are left"
+    argument_text = f", step_inputs={step_inputs}" if step_inputs else ""
     text = ""
     for part in parts:
         places = "".join(f"{stand.place.layer!r}, " for stand in part.stands)
@@ -247,10 +247,10 @@ def build(dimensions: Mapping[str, int], dtype: str) -> Model:
 '''
 
 
-def _jax(source: Written, parts: Sequence[Part], training: Training | None = None, trained: int = 0) -> str:
+def _jax(source: Written, parts: Sequence[Part], training: Training | None = None, step_inputs: int = 0) -> str:
     what = "The models in it" if training else "What is judged of the port while places are left"
     imports, arguments = training_arguments(training) if training else ("", "")
-    arguments = f", trained={trained}{arguments}" if training else ""
+    arguments = f", step_inputs={step_inputs}{arguments}" if training else ""
     text, classes = "", {source.class_name}
     for part in parts:
         model = part.graph.model

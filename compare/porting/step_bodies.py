@@ -18,7 +18,7 @@ from compare.porting.losses_by_name import Operands, loss_expression
 from compare.porting.safe_expressions import UnwritableError, apart, argument
 from compare.porting.safe_expressions import tensors as numbers_in
 from compare.porting.traced_methods import DRAWS, draw
-from workloads._architecture import ASSIGN, GRADIENT, LAYER_CALL, LOGITS, LOSS, UPDATE, TracedStep
+from workloads._architecture import ASSIGN, CLIP, GRADIENT, LAYER_CALL, LOGITS, LOSS, UPDATE, TracedStep
 from workloads._function_graph import Body, Node, Place
 
 _OF_ELEMENTS = frozenset({
@@ -98,6 +98,8 @@ class StepBody(BodyWriter):
         nodes = self.body.nodes
         self._behind = _behind_gradients(nodes, step)
         self._tapes = self._make_tapes()
+        # Where the norm of each gradient is taken, a rule of a node writes it.
+        module.calls = {CLIP: lambda writer, node: writer.clip(node)}
         self._own: Mapping[str, Callable[[int, Node], list[Value]]] = {
             LAYER_CALL: self._call_layer, LOSS: self._take_loss, UPDATE: self._update, ASSIGN: self._assign_weight,
             **dict.fromkeys(DRAWS, lambda index, node: draw(self, node, around.stream)),
@@ -111,14 +113,14 @@ class StepBody(BodyWriter):
             if node.type != GRADIENT:
                 continue
             number = _number_of(node)
-            recorded = {names[name] for name in self._step.gradients[number].recorded if name in names}
+            members = {names[name] for name in self._step.gradients[number].recorded if name in names}
             sources = [place for place, _ in node.inputs[1:]]
             # What an inner gradient is taken with respect to is made before it.
-            recorded -= needed_numbers(self.body, sources)
-            recorded = {one for one in recorded & self._needed if self.body.nodes[one].type != "Placeholder"}
-            if any(self.body.nodes[one].type in _CHANGES for one in recorded):
+            members -= needed_numbers(self.body, sources)
+            members = {one for one in members & self._needed if self.body.nodes[one].type != "Placeholder"}
+            if any(self.body.nodes[one].type in _CHANGES for one in members):
                 raise UnwritableError("it changes weights while a tf.GradientTape records")
-            tapes.append(_Tape(number, index, frozenset(recorded)))
+            tapes.append(_Tape(number, index, frozenset(members)))
         self._check_shared(tapes)
         self._check_second_order(tapes)
         return tapes
@@ -144,10 +146,10 @@ class StepBody(BodyWriter):
         """Raise where a call that changes or draws something would be made once for each of two gradients."""
         for place, tape in enumerate(tapes):
             for other in tapes[:place]:
-                shared = tape.recorded & other.recorded
-                nested = other.node in tape.recorded or tape.node in other.recorded
-                kinds = {self.body.nodes[one].type for one in shared}
-                if not nested and kinds & {LAYER_CALL, *DRAWS}:
+                both = tape.recorded & other.recorded
+                is_nested = other.node in tape.recorded or tape.node in other.recorded
+                kinds = {self.body.nodes[one].type for one in both}
+                if not is_nested and kinds & {LAYER_CALL, *DRAWS}:
                     raise UnwritableError("it takes two gradients of what it computes once: record two tapes")
 
     def write_step(self) -> None:
@@ -164,8 +166,8 @@ class StepBody(BodyWriter):
             for tape in outermost:
                 if not tape.is_written and index > max(tape.recorded, default=-1):
                     self._take_gradient(tape)
-            deferred = any(index in tape.recorded and not tape.is_written for tape in outermost)
-            if deferred or index in self._written_nodes or index in self._behind:
+            is_deferred = any(index in tape.recorded and not tape.is_written for tape in outermost)
+            if is_deferred or index in self._written_nodes or index in self._behind:
                 continue
             if self.body.nodes[index].type == GRADIENT:
                 continue
@@ -210,8 +212,8 @@ class StepBody(BodyWriter):
         beside = [place for place in read if place != node.inputs[0]]
         texts = [self.array(self.values[place]) for place in beside]
         body, self.statements = tuple(self.statements), outer_statements
-        known = {place: value for place, value in self.values.items() if value.host is not None}
-        self.values = known | before
+        numbers = {place: value for place, value in self.values.items() if value.host is not None}
+        self.values = numbers | before
         result = f"{loss}, ({', '.join(texts)}{',' * (len(texts) == 1)})" if texts else loss
         name = Variable(self.module.token(), f"{_loss_name(self, node)}_fn")
         first = f"model: {self._around.class_name}"
@@ -273,20 +275,20 @@ class StepBody(BodyWriter):
     def _call_layer(self, index: int, node: Node) -> list[Value]:
         """The results of a call of a model."""
         call = self._step.graph.calls[_number_of(node)]
-        taken = dict.fromkeys(
+        tensors_in_call = dict.fromkeys(
             tensor for value in (*call.arguments, *call.keywords.values()) for tensor in numbers_in(value)
         )
         if call.keywords:
             raise UnwritableError(f"it calls {call.layer or 'the model'} with {next(iter(call.keywords))}=")
         if call.layer not in self._around.modules:
             raise UnwritableError(f"it calls {call.layer}, which is no model of its own: call a keras.Model around it")
-        texts = {tensor: self.array(self.values[node.inputs[place]]) for place, tensor in enumerate(taken)}
+        texts = {tensor: self.array(self.values[node.inputs[place]]) for place, tensor in enumerate(tensors_in_call)}
         arguments = ", ".join(argument(value, texts) for nest in call.arguments for value in apart(nest))
-        wanted = ["predictions" if name == "layer_call" else name for name in self.wanted_names(index, node)]
+        wanted_names = ["predictions" if name == "layer_call" else name for name in self.wanted_names(index, node)]
         module = self._around.modules[call.layer]
         logits = [one for one in sorted(self._needed) if self._is_logits_of(one, index)]
         if not logits:
-            return self.assign(f"{module}({arguments})", node.results, wanted)
+            return self.assign(f"{module}({arguments})", node.results, wanted_names)
         activation = self._around.logits.get(call.layer, "")
         if not activation:
             raise UnwritableError(f"it takes a crossentropy behind the last activation of {call.layer or 'the model'}")
@@ -302,7 +304,7 @@ class StepBody(BodyWriter):
         """The mean of a loss of Keras."""
         loss = self._step.losses[_number_of(node)]
         targets, predictions = (self.array(self.values[place]) for place in node.inputs)
-        of = Operands(_grouped(targets), _grouped(predictions))
+        of = Operands(_in_brackets(targets), _in_brackets(predictions))
         text = f"jnp.mean({loss_expression(loss, False, of)})"
         return [Value(node.results[0], text=text)] if len(text) < 100 else self.assign(text, node.results, ["loss"])
 
@@ -319,12 +321,12 @@ class StepBody(BodyWriter):
         normal = {_normal(text, body) for text, body in zip(texts, bodies, strict=True)}
         if len(normal) != 1:
             raise UnwritableError("it does something else with each gradient: give all of them the same treatment")
-        tree = self._transformed(tape, texts[0], bodies[0])
+        tree = self._transform_all(tape, texts[0], bodies[0])
         self._keep_before_change(update.keys)
         self.statements.append(Line(f"{self._around.optimizers[update.optimizer]}.update(model, {tree})"))
         return [self._weight(key, result) for key, result in zip(update.keys, node.results, strict=True)]
 
-    def _transformed(self, tape: _Tape, text: str, body: tuple[Statement, ...]) -> str:
+    def _transform_all(self, tape: _Tape, text: str, body: tuple[Statement, ...]) -> str:
         """The expression of the gradients as an optimizer has them."""
         if text == _ONE and not body:
             return tape.tree
@@ -338,9 +340,9 @@ class StepBody(BodyWriter):
             name = Variable(self.module.token(), "transform")
             self.statements.append(Definition(name, (), body, text, f"{_ONE}: jax.Array"))
             function = name.token
-        changed = Variable(self.module.token(), "gradients")
-        self.statements.append(Line(f"jax.tree.map({function}, {tape.tree})", (changed,)))
-        return changed.token
+        result = Variable(self.module.token(), "gradients")
+        self.statements.append(Line(f"jax.tree.map({function}, {tape.tree})", (result,)))
+        return result.token
 
     def _gradients_of(self, node: Node, keys: Sequence[str]) -> tuple[_Tape, list[int]]:
         """The gradients that an update is of, and the number of that of each weight among them."""
@@ -370,8 +372,8 @@ class StepBody(BodyWriter):
         """Write the numbers that are computed of all gradients, as their norm is."""
         for index in sorted(needed_numbers(self.body, [place for place, _ in node.inputs])):
             inner = self.body.nodes[index]
-            shared = index in self._behind and len(self._sources((index, 0))) > 1
-            if not shared or index in self._written_nodes or not _is_scalar(inner):
+            is_shared = index in self._behind and len(self._sources((index, 0))) > 1
+            if not is_shared or index in self._written_nodes or not _is_scalar(inner):
                 continue
             parts = self._parts(index)
             if all(self._sources(place) == {(tape.node, n)} for n, place in enumerate(parts)) and parts:
@@ -379,8 +381,8 @@ class StepBody(BodyWriter):
                 text, body = self._of_one(parts[0], (tape.node, 0))
                 if len(texts) != 1 or body or len(parts) != len(self._step.gradients[tape.number].keys):
                     raise UnwritableError("it sums up something else of each gradient")
-                each = f"[{text} for {_ONE} in jax.tree.leaves({tape.tree})]"
-                whole = f"jnp.stack({each})" if inner.type == "Pack" else f"sum({each[1:-1]})"
+                items = f"[{text} for {_ONE} in jax.tree.leaves({tape.tree})]"
+                whole = f"jnp.stack({items})" if inner.type == "Pack" else f"sum({items[1:-1]})"
                 (self.values[index, 0],) = self.assign(whole, inner.results, self.wanted_names(index, inner))
             elif all(place in self.values for place in inner.inputs):
                 self._write(index)
@@ -410,7 +412,7 @@ class StepBody(BodyWriter):
         """What becomes of one gradient: an expression of `gradient`, and the statements before it."""
         if self._sources_left(place) != {own}:
             raise UnwritableError("it computes the gradient of a weight from those of others")
-        before, statements, written = dict(self.values), self.statements, set(self._written_nodes)
+        before, statements, nodes_before = dict(self.values), self.statements, set(self._written_nodes)
         self.statements = []
         self.values[own] = Value(self._result(own), text=_ONE)
         for index in sorted(needed_numbers(self.body, [place[0]])):
@@ -422,7 +424,7 @@ class StepBody(BodyWriter):
         last = body[-1] if body else None
         if isinstance(last, Line) and [one.token for one in last.defines] == [text]:
             text, body = last.text, body[:-1]
-        self.values, self.statements, self._written_nodes = before, statements, written
+        self.values, self.statements, self._written_nodes = before, statements, nodes_before
         return text, body
 
     def _sources_left(self, place: Place) -> set[Place]:
@@ -441,6 +443,12 @@ class StepBody(BodyWriter):
         if kind not in _OF_ELEMENTS and key not in self._around.weights:
             raise UnwritableError(f"it computes {kind} of the gradient of {key}, which is several variables here")
 
+    def clip(self, node: Node) -> list[Value]:
+        """An array that is clipped by its norm."""
+        bound, array = repr(self._step.clips[_number_of(node)]), self.variable(node, 0)
+        norm = f"jaxport.elementwise.maximum(jnp.linalg.norm({array}.ravel()), {bound})"
+        return [Value(node.results[0], text=f"{array} * {bound} / {norm}")]
+
     def _assign_weight(self, index: int, node: Node) -> list[Value]:
         """A weight behind an assignment."""
         key = self._step.assigned[_number_of(node)]
@@ -448,8 +456,17 @@ class StepBody(BodyWriter):
             raise UnwritableError(f"it assigns to {key}, which is several variables here")
         self._keep_before_change([key])
         text = self.array(self.values[node.inputs[0]])
+        last = self.statements[-1] if self.statements else None
+        if isinstance(last, Line) and [one.token for one in last.defines] == [text] and not self._is_read_on(node):
+            # However long it is: it is read here alone.
+            text = last.text
+            self.statements.pop()
         self.statements.append(Line(f"{self._around.weights[key]} = {text}"))
         return [self._weight(key, node.results[0])]
+
+    def _is_read_on(self, node: Node) -> bool:
+        """Whether what a node takes is read by another one too."""
+        return self._uses[node.inputs[0]] > 1
 
     def _weight(self, key: str, result: Any) -> Value:
         return Value(result, text=self._around.weights.get(key, ""))
@@ -522,11 +539,11 @@ def _loss_name(writer: StepBody, node: Node) -> str:
     """What the value that a gradient is taken of is called."""
     loss = writer.body.nodes[node.inputs[0][0]]
     # A sum that TensorFlow takes of what is no number.
-    loss = writer.body.nodes[loss.inputs[0][0]] if loss.type == "Sum" and not loss.assigned else loss
+    loss = writer.body.nodes[loss.inputs[0][0]] if loss.type == "Sum" and loss.line == node.line else loss
     return loss.assigned[0] if len(loss.assigned) == 1 and loss.type != LAYER_CALL else "loss"
 
 
-def _grouped(text: str) -> str:
+def _in_brackets(text: str) -> str:
     """An expression that may stand in an arithmetic one."""
     return text if re.fullmatch(r"[\w.]+|[\w.]+\([^()]*\)", text) else f"({text})"
 

@@ -77,12 +77,12 @@ def step_text(step: TracedStep, architecture: Architecture, source: Written, loo
     lines = _body(step, around, leaves)
     kind = "optimizer: nnx.Optimizer" if one else "optimizers: dict[str, nnx.Optimizer]"
     what = "The loss" if len([g for g in step.gradients if g.keys]) == 1 else "The sum of the losses"
-    changed = "optimizer" if one else "optimizers"
+    state = "optimizer" if one else "optimizers"
     takes = f"model: {source.class_name}, {kind}, inputs: tuple[jax.Array, ...], targets: Any"
     head = [
         "@nnx.jit",
         f"def train_step({takes}) -> jax.Array:",
-        f'    """{what} f32[] before the step; model and {changed} are changed."""',
+        f'    """{what} f32[] before the step; model and {state} are changed."""',
     ]
     modes = [f"    {line}" for line in _modes(step, around)]
     sections = [
@@ -166,8 +166,8 @@ class _Leaves:
             if layer.path and below | own and below | own <= set(keys):
                 places.append(layer.path)
         outermost = [path for path in places if not any(path.startswith(f"{other}/") for other in places)]
-        covered = {key for path in outermost for key in trainable if key.startswith(f"{path}/")}
-        if covered != set(keys):
+        keys_below = {key for path in outermost for key in trainable if key.startswith(f"{path}/")}
+        if keys_below != set(keys):
             raise UnwritableError("it trains some weights of a layer, and not all")
         return [self._source.names.get(path, path.replace("/", ".")) for path in outermost]
 
@@ -189,11 +189,11 @@ class _Leaves:
 def _modules(step: TracedStep, architecture: Architecture, source: Written) -> Mapping[str, str]:
     """The modules of the models that a step calls."""
     graphs = {graph.model for graph in architecture.graphs}
-    left = {place.layer for place in source.places}
+    places = {place.layer for place in source.places}
     modules = {}
     for call in step.graph.calls:
         path = architecture.source.shared.get(call.layer, call.layer)
-        if path in graphs and path not in left:
+        if path in graphs and path not in places:
             place = source.names.get(path, path.replace("/", ".")) if path else ""
             modules[call.layer] = f"model.{in_python(place)}" if place else "model"
     return modules
@@ -260,12 +260,12 @@ def _body(step: TracedStep, around: Surroundings, leaves: _Leaves) -> list[str]:
         raise UnwritableError(f"{effect} has an effect")
     if constants:
         raise UnwritableError("it holds a large constant: make it a weight")
-    given = [
+    first_lines = [
         Line("inputs" if of_model > 1 else "inputs[0]", tuple(variables[:of_model])),
         *([Line("targets", tuple(variables[of_model:]))] if step.targets else []),
     ]
-    reserved = (*_RESERVED, *around.modules.values())
-    return render([*given, *writer.statements], " + ".join(writer.losses), {}, reserved)
+    names_reserved = (*_RESERVED, *around.modules.values())
+    return render([*first_lines, *writer.statements], " + ".join(writer.losses), {}, names_reserved)
 
 
 def _filter(filters: Mapping[str, Sequence[str] | None]) -> list[str]:

@@ -82,8 +82,8 @@ def training_source(architecture: Architecture, source: Written) -> Training:
     parts.remarks += _of_average(compiled.optimizer)
     parts.remarks += _of_rows(_looked_up(architecture), compiled, compiled.optimizer)
     text = "\n\n\n".join("\n".join(section) for section in sections if section)
-    unwritten, remarks = tuple(parts.unwritten), tuple(parts.remarks)
-    return Training(text, unwritten, remarks, bool(places_frozen), has_own_step=compiled.own is not None)
+    places_left, remarks = tuple(parts.unwritten), tuple(parts.remarks)
+    return Training(text, places_left, remarks, bool(places_frozen), has_own_step=compiled.own is not None)
 
 
 def _traced_training(own: OwnStep, architecture: Architecture, source: Written) -> Training:

@@ -13,7 +13,7 @@ import keras
 import models_with_steps as steps
 import numpy as np
 import pytest
-import tensorflow as tf
+import tensorflow
 from filled_modules import filled, scope_of
 from flax import nnx
 
@@ -27,6 +27,9 @@ from jaxport.weights import variables_of
 from tf_reference import _drawn_numbers, _keras_compiled, _keras_weights, _watched_tape
 
 pytestmark = pytest.mark.usefixtures("remembered")
+
+tf: Any = tensorflow
+"""Without types, which know no symbols of Keras."""
 
 Change = Callable[[str], str]
 

@@ -6,9 +6,12 @@ from typing import Any
 
 import keras
 import numpy as np
-import tensorflow as tf
+import tensorflow
 
-L = keras.layers
+tf: Any = tensorflow
+"""Without types, which know no symbols of Keras."""
+
+L: Any = keras.layers
 
 
 def small(kind: Any, *, loss: Any = "mse", last: str | None = None, norm: bool = True) -> Any:
