@@ -1,4 +1,7 @@
-"""What a Keras model was compiled with, its regularizers, and where its own code stands: as data, nothing is called."""
+"""What a Keras model was compiled with, its regularizers, and where its own code stands, as data.
+
+Nothing is called but a train_step whose source is not followed, which is traced.
+"""
 
 from __future__ import annotations
 

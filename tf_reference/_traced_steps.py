@@ -656,12 +656,22 @@ def _is_in_training(layer_call: Any) -> bool:
 
 def _keeps_logits(layer_call: Any) -> bool:
     """Whether Keras leaves logits on what a layer returns, for crossentropies."""
-    parameter = inspect.signature(layer_call.layer.call).parameters.get("training")
+    layer = layer_call.layer
+    parameter = inspect.signature(layer.call).parameters.get("training")
     if layer_call.named.keys() - {"training"} or (parameter is not None and parameter.default is True):
         return False
-    arguments = tf.nest.map_structure(_zeros, layer_call.given)
-    with _keras_variables.seeds_kept(layer_call.layer):
-        return hasattr(layer_call.layer(*arguments), "_keras_logits")
+    states = [state for inner in layer._flatten_layers() for state in _keras_variables.recurrent_states(inner)]
+    # A call leaves the model as it was.
+    old_values = [(variable, variable.numpy()) for variable in (*layer.non_trainable_variables, *states)]
+    try:
+        with _keras_variables.seeds_kept(layer):
+            result = layer(*tf.nest.map_structure(_zeros, layer_call.given))
+    except _traced_calls.NOT_FOLLOWED as error:
+        raise Unsupported(f"it calls {layer.name}, which takes no zeros: {type(error).__name__}") from error
+    finally:
+        for variable, value in old_values:
+            variable.assign(value)
+    return hasattr(result, "_keras_logits")
 
 
 def _zeros(value: Any) -> Any:

@@ -150,7 +150,7 @@ class StepBody(BodyWriter):
                 is_nested = other.node in tape.recorded or tape.node in other.recorded
                 kinds = {self.body.nodes[one].type for one in both}
                 if not is_nested and kinds & {LAYER_CALL, *DRAWS}:
-                    raise UnwritableError("it takes two gradients of what it computes once: record two tapes")
+                    raise UnwritableError("it takes two gradients of one call of a model: call it once for each tape")
 
     def write_step(self) -> None:
         """Write all of it."""
