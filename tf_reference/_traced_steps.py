@@ -235,7 +235,7 @@ class _Step:
         self._find_logits(self._trace(False))
         trace = self._trace(False)
         again = self._trace(False)
-        if _operation_types(trace) != _operation_types(again):
+        if _contents(trace) != _contents(again):
             raise Unsupported("it does something else in each call, by what Python keeps")
         try:
             other, why = self._trace(True), ""
@@ -625,8 +625,12 @@ def _python_state(model: Any) -> dict[str, str]:
     }
 
 
-def _operation_types(trace: _Trace) -> list[str]:
-    return [operation.type for operation in trace.concrete.graph.get_operations()]
+def _contents(trace: _Trace) -> list[tuple[str, bytes]]:
+    """The type of each operation, with the value of a constant: Python may draw or count one anew in each trace."""
+    operations = trace.concrete.graph.get_operations()
+    return [
+        (one.type, one.node_def.attr["value"].SerializeToString() if one.type == "Const" else b"") for one in operations
+    ]
 
 
 def _explain(model: Any, error: BaseException) -> str:

@@ -214,7 +214,20 @@ class Noisy(keras.Model):
         return {}
 
 
+class NoisyByMethod(keras.Model):
+    def factor(self) -> float:
+        return float(np.random.uniform())
+
+    def train_step(self, data: Any) -> Any:
+        x, y = data
+        with tf.GradientTape() as tape:
+            loss = self.compute_loss(y=y, y_pred=self(x, training=True))
+        self.optimizer.apply([one * self.factor() for one in tape.gradient(loss, self.trainable_variables)])
+        return {}
+
+
 REFUSED = {
+    "something else in each call": lambda: steps.small(NoisyByMethod),
     "changes what Python keeps": lambda: steps.small(Counting),
     "reads the clock": lambda: steps.small(Clocked),
     "draws by Python or NumPy": lambda: steps.small(Noisy),
