@@ -173,15 +173,13 @@ def _read_own_step(model: Any, paths: Mapping[int, str]) -> OwnStep | str | None
         return None
     try:
         return _own_steps.read(model)
-    except Unsupported as error:
-        obstacle = str(error)
-    if not _own_steps.has_step(model):
-        return obstacle
-    line = _own_steps.line_of(model)
+    except Unsupported:
+        pass
+    line, name = _own_steps.line_of(model), "train_step" if _own_steps.has_step(model) else "compute_loss"
     try:
         traced = _traced_steps.read(model)
     except Unsupported as error:
-        return f"the train_step at {line}: {error}"
+        return f"the {name} at {line}: {error}"
     return OwnStep(line, (), traced=traced.step, uses=tuple(paths[id(layer)] for layer in traced.used))
 
 

@@ -42,12 +42,12 @@ def has_step(model: Any) -> bool:
 
 
 def line_of(model: Any) -> str:
-    """FILE:LINE of the train_step of a model.
+    """FILE:LINE of the train_step of a model, of its compute_loss where that is its own alone.
 
     Raises:
       Unsupported: its source is not there.
     """
-    return MethodSource(model, _step_function(model)).line
+    return MethodSource(model, _step_function(model) if has_step(model) else type(model).compute_loss).line
 
 
 def step_of(model: Any) -> Callable[[Any], Any]:

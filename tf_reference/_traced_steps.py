@@ -162,7 +162,10 @@ def _of_first_data(model: Any, ask: Callable[[_Step], Result]) -> Result:
 
 def _check_python(model: Any) -> None:
     """Raise where Python itself counts or draws: a trace shows one of many steps."""
-    effect = next((e for e in _python_effects.effects([type(model).train_step]) if e.kind in _HIDDEN), None)
+    effect = next(
+        (e for e in _python_effects.effects([type(model).train_step, type(model).compute_loss]) if e.kind in _HIDDEN),
+        None,
+    )
     if effect is not None:
         line = effect.source.rpartition("/")[2]
         what = {

@@ -230,7 +230,7 @@ def _modes(step: TracedStep, around: Surroundings) -> list[str]:
         if len(modes) > 1 or any(m != modes for m in others):
             raise UnwritableError(f"it calls {module} in training and in inference")
     still = [f"{module}.eval()" for module, modes in trains.items() if modes == {False}]
-    return still if still == ["model.eval()"] else ["model.train()", *still]
+    return ["model.eval()"] if "model.eval()" in still else ["model.train()", *still]
 
 
 def _body(step: TracedStep, around: Surroundings, leaves: _Leaves) -> list[str]:

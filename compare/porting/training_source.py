@@ -92,7 +92,7 @@ def _traced_training(own: OwnStep, architecture: Architecture, source: Written) 
     try:
         step = step_text(own.traced, architecture, source, _looked_up(architecture))
     except UnwritableError as error:
-        return Training(unwritten=(f"the training step: the train_step at {comment_text(own.line)}: {error}",))
+        return Training(unwritten=(f"the training step: that of {comment_text(own.line)}: {error}",))
     remarks = ("metrics of its own train_step are not written, and are no part of what the gates judge",)
     text = "\n\n\n".join("\n".join(section) for section in step.sections)
     return Training(text, tuple(source.unstarted), remarks, step.is_filtered, has_own_step=True)
