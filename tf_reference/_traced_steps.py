@@ -36,6 +36,7 @@ from workloads._architecture import (
     LAYER_CALL,
     LOGITS,
     LOSS,
+    METRIC,
     UPDATE,
     Call,
     Described,
@@ -333,7 +334,7 @@ class _Step:
             return [*outputs, *trace.results]
 
         try:
-            with _eagerly(), _call_graphs.floats(model, wider), _without_metrics(model):
+            with _eagerly(), _call_graphs.floats(model, wider), _without_metrics(model, trace, dtypes):
                 tensors = [tf.TensorSpec(shape, dtypes.get(dtype, dtype)) for shape, dtype in specs]
                 trace.concrete = tf.function(function, autograph=False).get_concrete_function(*tensors)
         except _traced_calls.NOT_FOLLOWED as error:
@@ -401,6 +402,7 @@ class _Replacements:
         self._starts: dict[int, int] = {}
         self._recorded: dict[int, list[str]] = {}
         self._kept: list[Any] = []
+        self._reads: dict[str, int] = {}
         self._scope: Any = None
         self._graph: Any = None
 
@@ -410,6 +412,7 @@ class _Replacements:
         with keras.StatelessScope() as scope, ExitStack() as stack:
             scope.state_mapping.update(values)
             self._scope, self._graph = scope, _graph()
+            scope.get_current_value = self._read
             if self._dtypes:
                 # The losses of a compiled model were made for float32.
                 wide = property(lambda loss: "float64")
@@ -446,6 +449,8 @@ class _Replacements:
 
     def _enter(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def enter(tape: Any) -> Any:
+            if id(tape) in self._starts:
+                raise Unsupported("it enters a tf.GradientTape twice")
             self._starts[id(tape)] = len(_graph().get_operations())
             self._kept.append(tape)
             return original(tape)
@@ -483,11 +488,42 @@ class _Replacements:
         if not weights and any(self._is_weight(source) for source in flat):
             raise Unsupported("it takes gradients with respect to the value of a weight")
         keys = tuple(self._step.key(weight, "takes gradients with respect to") for weight in weights)
+        if weights and not tape._watch_accessed_variables:
+            raise Unsupported(
+                "it takes gradients with respect to weights by a tape with watch_accessed_variables=False"
+            )
+        is_zero = unconnected_gradients in (tf.UnconnectedGradients.ZERO, tf.UnconnectedGradients.ZERO.value)
+        unreached = None if is_zero else self._find_unreached(loss, weights, names)
+        if unreached is not None:
+            key = self._step.key(unreached, "takes gradients with respect to")
+            raise Unsupported(f"it takes gradients of a loss with respect to {key}, which the loss does not reach")
         outputs = [(self._dtype(one), one.shape) for one in flat]
         number = len(self._trace.gradients)
         self._trace.gradients.append(TapeGradient(keys, tuple(names)))
         results = self._trace.add(GRADIENT, number, [loss, *([] if weights else flat)], outputs)
         return tf.nest.pack_sequence_as(sources, results)
+
+    def _find_unreached(self, loss: Any, weights: Sequence[Any], names: Sequence[str]) -> Any:
+        """The first of the weights that a loss is not computed of by what a tape recorded; None where there is none.
+
+        TensorFlow's gradient is None then, where nnx has zeros, which an optimizer with a decay applies.
+        """
+        calls = {
+            operation.name: call
+            for operation, call in zip(self._trace.calls.operations, self._trace.calls.calls, strict=True)
+        }
+        open_, seen, reached = [loss], set[str](), set[int]()
+        recorded = set(names)
+        while open_:
+            operation = open_.pop().op
+            if operation.name in seen or operation.name not in recorded:
+                continue
+            seen.add(operation.name)
+            reached.add(self._reads.get(operation.name, 0))
+            if operation.name in calls:
+                reached.update(id(weight) for weight in calls[operation.name].layer.trainable_variables)
+            open_ += list(operation.inputs)
+        return next((weight for weight in weights if id(weight) not in reached), None)
 
     def _clipping(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def clip(t: Any, clip_norm: Any, axes: Any = None, name: Any = None) -> Any:
@@ -501,8 +537,17 @@ class _Replacements:
 
         return clip
 
+    def _read(self, variable: Any) -> Any:
+        """The value of a variable; of a weight, an operation of its own, so that it is known where it is read."""
+        value = self._scope.state_mapping.get(id(variable))
+        if value is None or _graph() is not self._graph:
+            return value
+        value = tf.identity(value)
+        self._reads[value.op.name] = id(variable)
+        return value
+
     def _is_weight(self, source: Any) -> bool:
-        return any(value is source for value in self._scope.state_mapping.values())
+        return source.op.name in self._reads
 
     def _dtype(self, value: Any) -> Any:
         dtype = keras.backend.standardize_dtype(value.dtype)
@@ -558,11 +603,17 @@ class _Replacements:
             if own or not tf.is_tensor(y_true):
                 y_true = tf.cast(y_true, y_pred.dtype)
                 return tf.reduce_mean(loss.call(y_true, y_pred))
+            if function is not None:
+                # Keras gives the function both with equal ranks, where a last axis of size 1 is what differs.
+                with replaced_attribute(loss, "fn", lambda y_true, y_pred, **keywords: (y_true, y_pred)):
+                    y_true, y_pred = loss.call(y_true, y_pred)
             number, description = len(self._trace.losses), describe(loss)
             if type(loss).__name__ == "LossFunctionWrapper" and function is not None:
                 description = replace(description, class_name=function.__name__)
             if description.class_name in _OF_CLASSES and y_true.shape.rank != y_pred.shape.rank - 1:
                 raise TypeError(f"{description.class_name} takes numbers of classes")
+            if description.class_name not in _OF_CLASSES and y_true.shape.rank != y_pred.shape.rank:
+                raise Unsupported(f"it gives {description.class_name} targets and predictions of different ranks")
             logits = getattr(y_pred, "_keras_logits", None)
             if logits is not None and description.class_name in _OF_SHARES:
                 y_pred, config = logits, {**description.config, "from_logits": True}
@@ -610,12 +661,17 @@ def _eagerly() -> Iterator[None]:
 
 
 @contextmanager
-def _without_metrics(model: Any) -> Iterator[None]:
-    """Inside, metrics keep and compute nothing."""
+def _without_metrics(model: Any, trace: _Trace, dtypes: Mapping[str, str]) -> Iterator[None]:
+    """Inside, metrics keep nothing, and the result of one is an operation: a step that reads it is not written."""
+    dtype = tf.as_dtype(dtypes.get("float32", "float32"))
+
+    def result() -> Any:
+        return trace.add(METRIC, 0, [], [(dtype, ())], is_kept=False)[0]
+
     with ExitStack() as stack:
         for metric in model.metrics:
             stack.enter_context(replaced_attribute(metric, "update_state", lambda *positional, **keywords: None))
-            stack.enter_context(replaced_attribute(metric, "result", lambda: 0.0))
+            stack.enter_context(replaced_attribute(metric, "result", result))
         yield
 
 

@@ -23,6 +23,7 @@ CLIP = "ClipByNorm"
 """The types of nodes of a training step that was traced: each has its number as attribute "call"."""
 
 LOGITS = "Logits"
+METRIC = "Metric"
 """Likewise of what the softmax or sigmoid at the end of a call is taken of: it has the number of the call."""
 
 

@@ -18,7 +18,7 @@ from compare.porting.losses_by_name import Operands, loss_expression
 from compare.porting.safe_expressions import UnwritableError, apart, argument
 from compare.porting.safe_expressions import tensors as numbers_in
 from compare.porting.traced_methods import DRAWS, draw
-from workloads._architecture import ASSIGN, CLIP, GRADIENT, LAYER_CALL, LOGITS, LOSS, UPDATE, TracedStep
+from workloads._architecture import ASSIGN, CLIP, GRADIENT, LAYER_CALL, LOGITS, LOSS, METRIC, UPDATE, TracedStep
 from workloads._function_graph import Body, Node, Place
 
 _OF_ELEMENTS = frozenset({
@@ -30,6 +30,9 @@ _OF_ELEMENTS = frozenset({
 
 _SUMS = ("AddV2", "Add", "AddN")
 _CHANGES = (UPDATE, ASSIGN)
+_NEVER_BEHIND = (GRADIENT, LAYER_CALL, LOSS, LOGITS)
+"""What of a step is written in its order, so that no gradient of weights may lead to it."""
+_MORE_THAN_UPDATES = "it uses the gradients of weights for more than updates by an optimizer"
 
 
 @dataclass(frozen=True)
@@ -102,6 +105,7 @@ class StepBody(BodyWriter):
         module.calls = {CLIP: lambda writer, node: writer.clip(node)}
         self._own: Mapping[str, Callable[[int, Node], list[Value]]] = {
             LAYER_CALL: self._call_layer, LOSS: self._take_loss, UPDATE: self._update, ASSIGN: self._assign_weight,
+            METRIC: self._refuse_metric,
             **dict.fromkeys(DRAWS, lambda index, node: draw(self, node, around.stream)),
         }  # fmt: skip
 
@@ -175,8 +179,9 @@ class StepBody(BodyWriter):
 
     def _write_node(self, index: int) -> None:
         node = self.body.nodes[index]
-        if any(place[0] in self._behind for place in node.inputs) and node.type != UPDATE:
-            raise UnwritableError("it uses the gradients of weights for more than updates by an optimizer")
+        is_of_gradients = any(place[0] in self._behind or self._is_gradient(place) for place in node.inputs)
+        if is_of_gradients and node.type != UPDATE:
+            raise UnwritableError(_MORE_THAN_UPDATES)
         if any(place not in self.values for place in node.inputs) and node.type != UPDATE:
             raise UnwritableError("it uses in one tf.GradientTape what another one records")
         self._written_nodes.add(index)
@@ -449,6 +454,9 @@ class StepBody(BodyWriter):
         norm = f"jaxport.elementwise.maximum(jnp.linalg.norm({array}.ravel()), {bound})"
         return [Value(node.results[0], text=f"{array} * {bound} / {norm}")]
 
+    def _refuse_metric(self, index: int, node: Node) -> list[Value]:
+        raise UnwritableError("it computes with the result of a metric")
+
     def _assign_weight(self, index: int, node: Node) -> list[Value]:
         """A weight behind an assignment."""
         key = self._step.assigned[_number_of(node)]
@@ -498,10 +506,14 @@ def _with_plain_outputs(body: Body) -> Body:
 
 
 def _behind_gradients(nodes: Sequence[Node], step: TracedStep) -> frozenset[int]:
-    """The numbers of the nodes that compute with gradients of weights, up to the updates."""
+    """The numbers of the nodes that compute with gradients of weights, up to the changes of weights.
+
+    Raises:
+      UnwritableError: a gradient, a call or a loss is among them.
+    """
     behind: set[int] = set()
     for index, node in enumerate(nodes):
-        if node.type == UPDATE:
+        if node.type in _CHANGES:
             continue
         of_weights = {
             place[0]
@@ -509,6 +521,8 @@ def _behind_gradients(nodes: Sequence[Node], step: TracedStep) -> frozenset[int]
             if nodes[place[0]].type == GRADIENT and step.gradients[_number_of(nodes[place[0]])].keys
         }
         if of_weights or any(place[0] in behind for place in node.inputs):
+            if node.type in _NEVER_BEHIND:
+                raise UnwritableError(_MORE_THAN_UPDATES)
             behind.add(index)
     return frozenset(behind)
 
@@ -549,9 +563,20 @@ def _in_brackets(text: str) -> str:
 
 
 def _normal(text: str, body: Sequence[Statement]) -> str:
-    """A text and its statements with tokens counted from 0, so that equal ones are equal."""
-    whole = f"{body} {text}"
-    order = {
-        token: f"t{number}" for number, token in enumerate(dict.fromkeys(match[0] for match in TOKEN.finditer(whole)))
-    }
-    return TOKEN.sub(lambda match: order[match[0]], whole)
+    """A text and its statements with their own variables counted from 0, so that equal ones are equal.
+
+    Variables from outside keep their tokens: bodies that read others are different.
+    """
+    order = {token: f"t{number}" for number, token in enumerate(_tokens_defined(body))}
+    return TOKEN.sub(lambda match: order.get(match[0], match[0]), f"{body} {text}")
+
+
+def _tokens_defined(statements: Sequence[Statement]) -> list[str]:
+    """The variables that statements define, in order."""
+    tokens: list[str] = []
+    for one in statements:
+        if isinstance(one, Definition):
+            tokens += [one.name.token, *(parameter.token for parameter in one.parameters), *_tokens_defined(one.body)]
+        else:
+            tokens += [variable.token for variable in one.defines]
+    return tokens

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from compare.porting.functions.needed_nodes import needed_numbers
 from compare.porting.functions.statements import Line, Variable, render
 from compare.porting.functions.written_module import LEFT_OUT, Module
 from compare.porting.functions.written_values import Value
@@ -177,7 +178,8 @@ class _Leaves:
         assert traced is not None
         body = traced.function.bodies[0]
         first = len(step.graph.inputs)
-        read = {place[0] for node in body.nodes for place in node.inputs}
+        needed = needed_numbers(body, [place for place, _ in body.outputs])
+        read = {place[0] for index in needed for place in body.nodes[index].inputs}
         values = []
         for key, number in zip(traced.weights, body.inputs[first:], strict=False):
             if number in read and key not in around.weights:
