@@ -6,8 +6,9 @@ This is for steps that compute more than the sums of losses and clips that `_own
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -52,6 +53,7 @@ from workloads._framework import Unsupported
 from workloads._function_graph import FunctionGraph, Node
 
 Result = TypeVar("Result")
+_DataSpec = tuple[Any, Sequence[tuple[Any, str]]]
 _WIDER = {"float32": "float64"}
 _MEAN = ("sum_over_batch_size", "mean")
 _OF_CLASSES = ("SparseCategoricalCrossentropy", "sparse_categorical_crossentropy")
@@ -64,6 +66,9 @@ _OF_SHARES = (
 _HIDDEN = (_python_effects.STATE, _python_effects.RANDOM, _python_effects.CLOCK)
 _COUNTED = (bool, int, float, str, type(None), list, tuple, dict, set)
 """Types of attributes in which a step may count."""
+
+_OF_KERAS = frozenset(vars(keras.Model()))
+"""Attributes that Keras itself sets."""
 
 
 @dataclass
@@ -132,7 +137,21 @@ def read(model: Any) -> TracedModel:
       Unsupported: it does what is not traced, or what no trace would show.
     """
     _check_python(model)
-    return _of_first_data(model, _Step.read)
+    found = _of_first_data(model, _data_specs(model), _Step.read)
+    alone = [(inputs, ()) for inputs, targets in _data_specs(model) if not targets]
+    if found.step.targets and not _reads_targets(found.step):
+        with suppress(Unsupported):
+            return _of_first_data(model, alone, _Step.read)
+    return found
+
+
+def _reads_targets(step: TracedStep) -> bool:
+    """Whether what a step computes depends on its targets."""
+    traced = step.graph.traced
+    assert traced is not None
+    body, count = traced.function.bodies[0], len(step.graph.inputs)
+    targets = set(body.inputs[count - step.targets : count])
+    return any(place[0] in targets for node in body.nodes for place in node.inputs)
 
 
 def optimizers(model: Any) -> Mapping[str, tuple[Any, Sequence[Any]]]:
@@ -144,13 +163,13 @@ def optimizers(model: Any) -> Mapping[str, tuple[Any, Sequence[Any]]]:
     Raises:
       Unsupported: as of `read`.
     """
-    return _of_first_data(model, _Step.optimizers)
+    return _of_first_data(model, _data_specs(model), _Step.optimizers)
 
 
-def _of_first_data(model: Any, ask: Callable[[_Step], Result]) -> Result:
+def _of_first_data(model: Any, specs: Iterable[_DataSpec], ask: Callable[[_Step], Result]) -> Result:
     """What is asked of a step, for the first data that it takes."""
     errors: list[Unsupported] = []
-    for inputs, targets in _data_specs(model):
+    for inputs, targets in specs:
         try:
             return ask(_Step(model, inputs, targets))
         except Unsupported as error:
@@ -158,13 +177,14 @@ def _of_first_data(model: Any, ask: Callable[[_Step], Result]) -> Result:
     if not errors:
         raise Unsupported("what it is trained on is not known: it has no call, and no model that knows its inputs")
     # With targets a step comes furthest.
-    raise errors[min(1, len(errors) - 1)]
+    raise errors[0]
 
 
 def _check_python(model: Any) -> None:
     """Raise where Python itself counts or draws: a trace shows one of many steps."""
+    methods = [type(model).train_step, type(model).compute_loss]
     effect = next(
-        (e for e in _python_effects.effects([type(model).train_step, type(model).compute_loss]) if e.kind in _HIDDEN),
+        (effect for effect in _python_effects.effects(methods, type(model)) if effect.kind in _HIDDEN),
         None,
     )
     if effect is not None:
@@ -177,8 +197,11 @@ def _check_python(model: Any) -> None:
         raise Unsupported(f"it {what} at {line}, which a compiled step does once: {effect.line[:60]}")
 
 
-def _data_specs(model: Any) -> Iterator[tuple[Any, Sequence[tuple[Any, str]]]]:
-    """What a step may be trained on: a nest of symbols, and shape and dtype of targets, the likeliest first."""
+def _data_specs(model: Any) -> Iterator[_DataSpec]:
+    """What a step may be trained on: a nest of symbols, and shape and dtype of targets.
+
+    Without targets last: a step that does less without them would be another one.
+    """
     try:
         nest = _traced_calls.pack(model, _inputs(model))
         outputs = keras.tree.flatten(_output_nest(model))
@@ -191,10 +214,10 @@ def _data_specs(model: Any) -> Iterator[tuple[Any, Sequence[tuple[Any, str]]]]:
         return
     of_outputs = [(tuple(output.shape), "float32") for output in outputs]
     numbers = [(tuple(output.shape)[:-1], "int32") for output in outputs if len(output.shape) > 1]
-    yield nest, ()
     yield nest, of_outputs
     if len(numbers) == len(outputs):
         yield nest, numbers
+    yield nest, ()
 
 
 def _inputs(model: Any) -> list[Any]:
@@ -340,6 +363,8 @@ class _Step:
         except _traced_calls.NOT_FOLLOWED as error:
             raise Unsupported(_explain(model, error)) from error
         _drawn_numbers.check_draws(trace.concrete.graph)
+        for layer_call in trace.calls.calls:
+            _check_position(layer_call)
         return trace
 
     def _data(self, arguments: Sequence[Any]) -> Any:
@@ -676,12 +701,25 @@ def _without_metrics(model: Any, trace: _Trace, dtypes: Mapping[str, str]) -> It
 
 
 def _python_state(model: Any) -> dict[str, str]:
-    """What Python keeps in a model, by attribute."""
-    return {
-        name: repr(value)
-        for name, value in vars(model).items()
-        if (not name.startswith("_") and type(value) in _COUNTED) or type(value).__module__ == "itertools"
+    """What Python keeps in a model and in objects of the user's classes that it holds, by attribute."""
+    attributes = {name: value for name, value in vars(model).items() if name not in _OF_KERAS}
+    own = {name: value for name, value in attributes.items() if _is_of_user(type(value)) and hasattr(value, "__dict__")}
+    return _counts("", attributes) | {
+        name: text for owner, value in own.items() for name, text in _counts(f"{owner}.", vars(value)).items()
     }
+
+
+def _counts(prefix: str, attributes: Mapping[str, Any]) -> dict[str, str]:
+    return {
+        f"{prefix}{name}": repr(value)
+        for name, value in attributes.items()
+        if name not in _OF_KERAS and (isinstance(value, _COUNTED) or type(value).__module__ == "itertools")
+    }
+
+
+def _is_of_user(kind: type) -> bool:
+    """Whether a class is none of Python, Keras, TensorFlow or NumPy."""
+    return kind.__module__.split(".")[0] not in {*sys.stdlib_module_names, "keras", "tensorflow", "numpy"}
 
 
 def _contents(trace: _Trace) -> list[tuple[str, bytes]]:
@@ -704,6 +742,13 @@ def _call(path: str, layer_call: Any, numbering: _plain_calls.Numbering) -> Call
     keywords.pop("training", None)
     arguments = tuple(numbering.plain(argument) for argument in layer_call.given)
     return Call(path, arguments, keywords, numbering.numbers(layer_call.results))
+
+
+def _check_position(layer_call: Any) -> None:
+    """Raise where a call is given `training` by position: Keras itself takes that by name alone."""
+    names = list(inspect.signature(layer_call.layer.call).parameters)
+    if "training" in names[: len(layer_call.given)]:
+        raise Unsupported(f"it gives {layer_call.layer.name} training by position, which Keras takes by name alone")
 
 
 def _is_in_training(layer_call: Any) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -197,6 +197,8 @@ class StepBody(BodyWriter):
         """Write the function that a tape records, and its gradient."""
         node, gradient = self.body.nodes[tape.node], self._step.gradients[tape.number]
         tape.is_written = True
+        if gradient.keys:
+            self._keep_from_before(tape)
         before, outer_statements = dict(self.values), self.statements
         sources = [] if gradient.keys else list(node.inputs[1:])
         arguments = [self.name_value(self.values[place], place) for place in sources]
@@ -225,6 +227,11 @@ class StepBody(BodyWriter):
         self.statements.append(Definition(name, tuple(parameters), body, result, first))
         is_read = node.inputs[0] in read
         self._assign_gradient(tape, name, arguments, [(place, self._result(place)) for place in beside], is_read)
+
+    def _keep_from_before(self, tape: _Tape) -> None:
+        """Hold what was computed of weights before a tape in variables: the function is not differentiated by it."""
+        inside = {place for index in tape.recorded for place in self.body.nodes[index].inputs}
+        self._hold({place for place in inside if place[0] not in tape.recorded}, self._around.weights.values())
 
     def _assign_gradient(
         self,
@@ -292,6 +299,8 @@ class StepBody(BodyWriter):
         wanted_names = ["predictions" if name == "layer_call" else name for name in self.wanted_names(index, node)]
         module = self._around.modules[call.layer]
         logits = [one for one in sorted(self._needed) if self._is_logits_of(one, index)]
+        if self._step.trains[_number_of(node)] and call.layer in self._around.normalizing:
+            self._keep_statistics()
         if not logits:
             return self.assign(f"{module}({arguments})", node.results, wanted_names)
         activation = self._around.logits.get(call.layer, "")
@@ -481,16 +490,24 @@ class StepBody(BodyWriter):
 
     def _keep_before_change(self, keys: Sequence[str]) -> None:
         """Hold what was computed of weights in variables, before these are others."""
-        texts = [self._around.weights[key] for key in keys if key in self._around.weights]
-        waiting = {
-            place
-            for index in self._needed - self._written_nodes
-            for place in self.body.nodes[index].inputs
-            if place in self.values
-        }
-        for place in sorted(waiting):
-            value = self.values[place]
-            if any(text in value.text for text in texts):
+        self._hold(self._waiting(), [self._around.weights[key] for key in keys if key in self._around.weights])
+
+    def _keep_statistics(self) -> None:
+        """Hold what was computed of the statistics of batch norms, before a call in training changes these."""
+        trained = {key for gradient in self._step.gradients for key in gradient.keys}
+        self._hold(self._waiting(), [text for key, text in self._around.weights.items() if key not in trained])
+
+    def _waiting(self) -> set[Place]:
+        """What is computed already and read later."""
+        return {place for index in self._needed - self._written_nodes for place in self.body.nodes[index].inputs}
+
+    def _hold(self, places: Iterable[Place], texts: Iterable[str]) -> None:
+        """Hold what was computed of the expressions of weights in variables; not the weights, which are read later."""
+        texts = tuple(texts)
+        for place in sorted(places):
+            value = self.values.get(place)
+            is_weight = self.body.nodes[place[0]].type in ("Placeholder", *_CHANGES)
+            if value is not None and not is_weight and any(text in value.text for text in texts):
                 (self.values[place],) = self.assign(value.text, [value.result], [_name(self, place)])
 
 

@@ -195,7 +195,9 @@ def _modules(step: TracedStep, architecture: Architecture, source: Written) -> M
     modules = {}
     for call in step.graph.calls:
         path = architecture.source.shared.get(call.layer, call.layer)
-        if path in graphs and path not in places:
+        if path in places:
+            raise UnwritableError(f"it calls {call.layer or 'the model'}, which is left to be written")
+        if path in graphs:
             place = source.names.get(path, path.replace("/", ".")) if path else ""
             modules[call.layer] = f"model.{in_python(place)}" if place else "model"
     return modules

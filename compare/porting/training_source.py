@@ -94,6 +94,8 @@ def _traced_training(own: OwnStep, architecture: Architecture, source: Written) 
     except UnwritableError as error:
         return Training(unwritten=(f"the training step: that of {comment_text(own.line)}: {error}",))
     remarks = ("metrics of its own train_step are not written, and are no part of what the gates judge",)
+    if not own.traced.targets:
+        remarks += ("its own train_step is trained on inputs alone: it was traced without targets",)
     text = "\n\n\n".join("\n".join(section) for section in step.sections)
     return Training(text, tuple(source.unstarted), remarks, step.is_filtered, has_own_step=True)
 

@@ -226,6 +226,306 @@ class NoisyByMethod(keras.Model):
         return {}
 
 
+def apply_gradients(model: Any, tape: Any, loss: Any, change: Callable[[Any], Any] = lambda each: each * 2.0) -> Any:
+    """Give the optimizer of a model changed gradients: those of a plain step are not traced."""
+    variables = model.trainable_variables
+    model.optimizer.apply([change(each) for each in tape.gradient(loss, variables)], variables)
+    return {}
+
+
+class Sharp(keras.Model):
+    """Sharpness-aware: weights move along the gradient before the second one is taken."""
+
+    def train_step(self, data: Any) -> Any:
+        x, y = data
+        variables = self.trainable_variables
+        with tf.GradientTape() as tape:
+            loss = self.compute_loss(y=y, y_pred=self(x, training=True))
+        gradients = tape.gradient(loss, variables)
+        moves = [0.05 * each / tf.linalg.global_norm(gradients) for each in gradients]
+        for weight, move in zip(variables, moves, strict=True):
+            weight.assign_add(move)
+        with tf.GradientTape() as tape:
+            loss = self.compute_loss(y=y, y_pred=self(x, training=True))
+        gradients = tape.gradient(loss, variables)
+        for weight, move in zip(variables, moves, strict=True):
+            weight.assign_sub(move)
+        self.optimizer.apply(gradients, variables)
+        return {}
+
+
+class RestByHand(keras.Model):
+    def train_step(self, data: Any) -> Any:
+        x, y = data
+        variables = self.trainable_variables
+        with tf.GradientTape() as tape:
+            loss = self.compute_loss(y=y, y_pred=self(x, training=True))
+        self.optimizer.apply([2.0 * each for each in tape.gradient(loss, variables[-2:])], variables[-2:])
+        with tf.GradientTape() as tape:
+            loss = self.compute_loss(y=y, y_pred=self(x, training=True))
+        for weight, gradient in zip(variables[:2], tape.gradient(loss, variables[:2]), strict=True):
+            weight.assign_sub(0.1 * gradient)
+        return {}
+
+
+class OfGradients(keras.Model):
+    """A penalty of the gradients of weights."""
+
+    def train_step(self, data: Any) -> Any:
+        x, y = data
+        with tf.GradientTape() as tape:
+            with tf.GradientTape() as inner:
+                error = self.compute_loss(y=y, y_pred=self(x, training=True))
+            squares = [tf.reduce_sum(tf.square(each)) for each in inner.gradient(error, self.trainable_variables)]
+            loss = error + 0.1 * tf.add_n(squares)
+        return apply_gradients(self, tape, loss)
+
+
+class ByGradientNorm(keras.Model):
+    def train_step(self, data: Any) -> Any:
+        x, y = data
+        with tf.GradientTape() as tape:
+            loss = self.compute_loss(y=y, y_pred=self(x, training=True))
+        norm = tf.linalg.global_norm(tape.gradient(loss, self.trainable_variables))
+        with tf.GradientTape() as tape:
+            loss = norm * self.compute_loss(y=y, y_pred=self(x, training=True))
+        return apply_gradients(self, tape, loss)
+
+
+class NoiseOfEach(keras.Model):
+    def train_step(self, data: Any) -> Any:
+        x, y = data
+        with tf.GradientTape() as tape:
+            loss = self.compute_loss(y=y, y_pred=self(x, training=True))
+        return apply_gradients(self, tape, loss, lambda each: each * (1.0 + 0.1 * tf.random.normal(())))
+
+
+class NormOfEach(keras.Model):
+    def train_step(self, data: Any) -> Any:
+        x, y = data
+        norms = iter([tf.norm(weight) for weight in self.trainable_variables])
+        with tf.GradientTape() as tape:
+            loss = self.compute_loss(y=y, y_pred=self(x, training=True))
+        return apply_gradients(self, tape, loss, lambda each: each * next(norms))
+
+
+class ByMetric(keras.Model):
+    def __init__(self, *inputs: Any, **keywords: Any) -> None:
+        super().__init__(*inputs, **keywords)
+        self.tracker = keras.metrics.Mean(name="tracker")
+
+    def train_step(self, data: Any) -> Any:
+        x, y = data
+        with tf.GradientTape() as tape:
+            loss = self.compute_loss(y=y, y_pred=self(x, training=True)) * (1.0 + self.tracker.result())
+        self.tracker.update_state(loss)
+        return apply_gradients(self, tape, loss)
+
+
+class CountingByMethod(keras.Model):
+    _count = 0
+
+    def _tick(self) -> float:
+        self._count += 1
+        return 1.0 if self._count < 1000 else 0.0
+
+    def train_step(self, data: Any) -> Any:
+        x, y = data
+        factor = self._tick()
+        with tf.GradientTape() as tape:
+            loss = self.compute_loss(y=y, y_pred=self(x, training=True))
+        return apply_gradients(self, tape, loss, lambda each: each * factor)
+
+
+class Ticks:
+    def __init__(self) -> None:
+        self.count = 0
+
+    def tick(self) -> None:
+        self.count += 1
+
+
+class CountingByObject(keras.Model):
+    def __init__(self, *inputs: Any, **keywords: Any) -> None:
+        super().__init__(*inputs, **keywords)
+        self.ticks = Ticks()
+
+    def train_step(self, data: Any) -> Any:
+        x, y = data
+        self.ticks.tick()
+        with tf.GradientTape() as tape:
+            loss = self.compute_loss(y=y, y_pred=self(x, training=True))
+        factor = 1.0 if self.ticks.count < 1000 else 0.0
+        return apply_gradients(self, tape, loss, lambda each: each * factor)
+
+
+class CountingPrivately(CountingByMethod):
+    """Where no source of a method says so."""
+
+    def train_step(self, data: Any) -> Any:
+        x, y = data
+        factor = getattr(self, "_" + "tick")()
+        with tf.GradientTape() as tape:
+            loss = self.compute_loss(y=y, y_pred=self(x, training=True))
+        return apply_gradients(self, tape, loss, lambda each: each * factor)
+
+
+class OfOneWeight(keras.Model):
+    def train_step(self, data: Any) -> Any:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(tf.square(self.layers[-1].kernel))
+        variables = self.trainable_variables
+        self.optimizer.apply(tape.gradient(loss, variables), variables)
+        return {}
+
+
+class Unwatched(keras.Model):
+    def train_step(self, data: Any) -> Any:
+        x, y = data
+        with tf.GradientTape(watch_accessed_variables=False) as tape:
+            tape.watch([weight.value for weight in self.layers[-1].trainable_variables])
+            loss = self.compute_loss(y=y, y_pred=self(x, training=True))
+        return apply_gradients(self, tape, loss)
+
+
+class Reentered(keras.Model):
+    def train_step(self, data: Any) -> Any:
+        x, y = data
+        tape = tf.GradientTape(persistent=True)
+        with tape:
+            y_pred = self(x, training=True)
+        with tape:
+            loss = self.compute_loss(y=y, y_pred=y_pred)
+        return apply_gradients(self, tape, loss)
+
+
+class ByPosition(keras.Model):
+    def train_step(self, data: Any) -> Any:
+        x, y = data
+        with tf.GradientTape() as tape:
+            loss = self.compute_loss(y=y, y_pred=self(x, True))
+        return apply_gradients(self, tape, loss)
+
+
+class OfRanks(keras.Model):
+    mean_squares = keras.losses.MeanSquaredError()
+
+    def train_step(self, data: Any) -> Any:
+        x, y = data
+        with tf.GradientTape() as tape:
+            loss = self.mean_squares(y[:, 0], self(x, training=True))
+        return apply_gradients(self, tape, loss)
+
+
+MORE_THAN_UPDATES = "uses the gradients of weights for more than updates by an optimizer"
+
+
+@pytest.mark.parametrize(
+    ("kind", "norm", "reason"),
+    [
+        (Sharp, True, MORE_THAN_UPDATES),
+        (RestByHand, False, MORE_THAN_UPDATES),
+        (OfGradients, False, MORE_THAN_UPDATES),
+        (ByGradientNorm, True, MORE_THAN_UPDATES),
+        (NoiseOfEach, True, "does something else with each gradient"),
+        (NormOfEach, True, "does something else with each gradient"),
+        (ByMetric, True, "computes with the result of a metric"),
+        (CountingByMethod, True, "changes what Python keeps at .*self._count"),
+        (CountingByObject, True, "changes self.ticks.count"),
+        (CountingPrivately, True, "changes self._count"),
+        (OfOneWeight, False, "with respect to first/kernel, which the loss does not reach"),
+        (Unwatched, True, "watch_accessed_variables=False"),
+        (Reentered, True, "enters a tf.GradientTape twice"),
+        (ByPosition, True, "training by position"),
+        (OfRanks, True, "targets and predictions of different ranks"),
+    ],
+)
+def test_what_a_port_would_do_otherwise_is_a_place(kind: Any, norm: bool, reason: str) -> None:
+    _, training = written_of(steps.small(kind, norm=norm))
+    assert not training.text and len(training.unwritten) == 1
+    assert re.search(reason, training.unwritten[0]), training.unwritten
+
+
+class WithTargetsIfAny(keras.Model):
+    def train_step(self, data: Any) -> Any:
+        x, y, weights = keras.utils.unpack_x_y_sample_weight(data)
+        with tf.GradientTape() as tape:
+            y_pred = self(x, training=True)
+            loss = 0.1 * tf.reduce_mean(tf.square(y_pred))
+            if y is not None:
+                loss += self.compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=weights)
+        return apply_gradients(self, tape, loss)
+
+
+class OneColumn(keras.Model):
+    mean_squares = keras.losses.MeanSquaredError()
+
+    def train_step(self, data: Any) -> Any:
+        x, y = data
+        with tf.GradientTape() as tape:
+            loss = self.mean_squares(y[:, 0], self(x, training=True)[:, :1])
+        return apply_gradients(self, tape, loss)
+
+
+class WeightBefore(keras.Model):
+    """A weight that is read before the tape is a constant in it."""
+
+    def train_step(self, data: Any) -> Any:
+        x, y = data
+        kernel = self.layers[-1].kernel
+        old = tf.convert_to_tensor(kernel)
+        with tf.GradientTape() as tape:
+            loss = self.compute_loss(y=y, y_pred=self(x, training=True)) + 0.1 * tf.reduce_sum(old * kernel)
+        return apply_gradients(self, tape, loss)
+
+
+class StatisticBefore(keras.Model):
+    """A statistic that is read before the call that changes it."""
+
+    def train_step(self, data: Any) -> Any:
+        x, y = data
+        mean = tf.convert_to_tensor(self.get_layer("norm").moving_mean)
+        with tf.GradientTape() as tape:
+            y_pred = self(x, training=True)
+            loss = self.compute_loss(y=y, y_pred=y_pred) + tf.reduce_sum(mean * self.get_layer("first").bias)
+        return apply_gradients(self, tape, loss)
+
+
+class StatisticInside(keras.Model):
+    """A statistic that is read in the tape, before the call that changes it."""
+
+    def train_step(self, data: Any) -> Any:
+        x, y = data
+        with tf.GradientTape() as tape:
+            mean = tf.convert_to_tensor(self.get_layer("norm").moving_mean)
+            y_pred = self(x, training=True)
+            loss = self.compute_loss(y=y, y_pred=y_pred) + tf.reduce_sum(mean * self.get_layer("first").bias)
+        return apply_gradients(self, tape, loss)
+
+
+@pytest.mark.parametrize("kind", [WithTargetsIfAny, OneColumn, WeightBefore, StatisticBefore, StatisticInside])
+def test_what_stands_where_it_matters_trains_as_the_original(kind: Any) -> None:
+    assert difference(steps.small(kind)) < 2e-6
+
+
+class OnInputs(keras.Model):
+    """Takes the inputs alone, whatever else there is."""
+
+    def train_step(self, data: Any) -> Any:
+        x = data[0] if isinstance(data, tuple) else data
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(self(x, training=True)))
+        return apply_gradients(self, tape, loss)
+
+
+def test_a_step_that_reads_no_targets_is_trained_on_inputs_alone_and_a_note_says_so() -> None:
+    _, training = written_of(steps.small(OnInputs))
+    assert "targets\n" not in training.text
+    assert any("inputs alone" in remark for remark in training.remarks)
+    _, training = written_of(steps.small(WithTargetsIfAny))
+    assert not any("inputs alone" in remark for remark in training.remarks)
+
+
 REFUSED = {
     "something else in each call": lambda: steps.small(NoisyByMethod),
     "changes what Python keeps": lambda: steps.small(Counting),
