@@ -312,7 +312,7 @@ class NormOfEach(keras.Model):
 class ByMetric(keras.Model):
     def __init__(self, *inputs: Any, **keywords: Any) -> None:
         super().__init__(*inputs, **keywords)
-        self.tracker = keras.metrics.Mean(name="tracker")
+        self.tracker: Any = keras.metrics.Mean(name="tracker")
 
     def train_step(self, data: Any) -> Any:
         x, y = data
