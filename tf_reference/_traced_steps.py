@@ -137,12 +137,12 @@ def read(model: Any) -> TracedModel:
       Unsupported: it does what is not traced, or what no trace would show.
     """
     _check_python(model)
-    found = _of_first_data(model, _data_specs(model), _Step.read)
+    traced_model = _of_first_data(model, _data_specs(model), _Step.read)
     alone = [(inputs, ()) for inputs, targets in _data_specs(model) if not targets]
-    if found.step.targets and not _reads_targets(found.step):
+    if traced_model.step.targets and not _reads_targets(traced_model.step):
         with suppress(Unsupported):
             return _of_first_data(model, alone, _Step.read)
-    return found
+    return traced_model
 
 
 def _reads_targets(step: TracedStep) -> bool:
