@@ -518,9 +518,9 @@ class _Replacements:
                 "it takes gradients with respect to weights by a tape with watch_accessed_variables=False"
             )
         is_zero = unconnected_gradients in (tf.UnconnectedGradients.ZERO, tf.UnconnectedGradients.ZERO.value)
-        unreached = None if is_zero else self._find_unreached(loss, weights, names)
-        if unreached is not None:
-            key = self._step.key(unreached, "takes gradients with respect to")
+        weight = None if is_zero else self._find_unreached(loss, weights, names)
+        if weight is not None:
+            key = self._step.key(weight, "takes gradients with respect to")
             raise Unsupported(f"it takes gradients of a loss with respect to {key}, which the loss does not reach")
         outputs = [(self._dtype(one), one.shape) for one in flat]
         number = len(self._trace.gradients)
@@ -537,18 +537,18 @@ class _Replacements:
             operation.name: call
             for operation, call in zip(self._trace.calls.operations, self._trace.calls.calls, strict=True)
         }
-        open_, seen, reached = [loss], set[str](), set[int]()
-        recorded = set(names)
+        open_, names_seen, weight_ids = [loss], set[str](), set[int]()
+        tape_names = set(names)
         while open_:
             operation = open_.pop().op
-            if operation.name in seen or operation.name not in recorded:
+            if operation.name in names_seen or operation.name not in tape_names:
                 continue
-            seen.add(operation.name)
-            reached.add(self._reads.get(operation.name, 0))
+            names_seen.add(operation.name)
+            weight_ids.add(self._reads.get(operation.name, 0))
             if operation.name in calls:
-                reached.update(id(weight) for weight in calls[operation.name].layer.trainable_variables)
+                weight_ids.update(id(weight) for weight in calls[operation.name].layer.trainable_variables)
             open_ += list(operation.inputs)
-        return next((weight for weight in weights if id(weight) not in reached), None)
+        return next((weight for weight in weights if id(weight) not in weight_ids), None)
 
     def _clipping(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def clip(t: Any, clip_norm: Any, axes: Any = None, name: Any = None) -> Any:

@@ -494,8 +494,8 @@ class StepBody(BodyWriter):
 
     def _keep_statistics(self) -> None:
         """Hold what was computed of the statistics of batch norms, before a call in training changes these."""
-        trained = {key for gradient in self._step.gradients for key in gradient.keys}
-        self._hold(self._waiting(), [text for key, text in self._around.weights.items() if key not in trained])
+        keys_trained = {key for gradient in self._step.gradients for key in gradient.keys}
+        self._hold(self._waiting(), [text for key, text in self._around.weights.items() if key not in keys_trained])
 
     def _waiting(self) -> set[Place]:
         """What is computed already and read later."""

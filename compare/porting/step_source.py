@@ -178,8 +178,8 @@ class _Leaves:
         assert traced is not None
         body = traced.function.bodies[0]
         first = len(step.graph.inputs)
-        needed = needed_numbers(body, [place for place, _ in body.outputs])
-        read = {place[0] for index in needed for place in body.nodes[index].inputs}
+        numbers_needed = needed_numbers(body, [place for place, _ in body.outputs])
+        read = {place[0] for index in numbers_needed for place in body.nodes[index].inputs}
         values = []
         for key, number in zip(traced.weights, body.inputs[first:], strict=False):
             if number in read and key not in around.weights:
