@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,9 @@ from workloads._written_port import with_states
 _CARRIED = (nnx.Param, nnx.BatchStat, RecurrentState)
 """Variables that are parameters of a call; all others are constants."""
 
+Optimizers = optax.GradientTransformation | Mapping[str, optax.GradientTransformation]
+"""That of a step, or several by name."""
+
 _RANDOM = ("rate", "dropout_rate")
 """Attributes that say how much is dropped by modules that draw for themselves."""
 
@@ -35,7 +39,7 @@ def flax_port(
     *,
     inputs: int,
     loss: Callable[..., jax.Array] | None = None,
-    optimizer: optax.GradientTransformation | None = None,
+    optimizer: Optimizers | None = None,
     train_step: Callable[..., jax.Array] | None = None,
     wrt: Any = nnx.Param,
 ) -> Model:
@@ -48,10 +52,11 @@ def flax_port(
       receipt: that `jaxport weights` wrote of it.
       dtype: that it is judged in.
       inputs: how many of the workload's inputs the module takes; the others are the targets.
-      loss: (module, inputs, targets) -> scalar.
-      optimizer: of the step.
-      train_step: (module, nnx.Optimizer, inputs, targets) -> loss, changing both.
-      wrt: what the step trains, as a filter of nnx.
+      loss: (module, inputs, targets) -> scalar. By default that of the step: its gradients are then those that the step
+        gives to its optimizers.
+      optimizer: of the step; several by name.
+      train_step: (module, nnx.Optimizer, inputs, targets) -> loss, changing both. It is given a dict of several.
+      wrt: what the step trains, as a filter of nnx; by the names of several optimizers.
     """
     leaves = leaves_of_receipt(receipt)
     network = _Network(make, jnp.dtype(dtype))
@@ -62,37 +67,112 @@ def flax_port(
         module.eval()
         return _with_states(network, leaves, module(*arguments[:inputs]), module)
 
-    if loss is None or optimizer is None or train_step is None:
+    if optimizer is None or train_step is None:
         return Model(forward, leaves.there, leaves.back)
-    judged_loss, judged_step = loss, train_step
-    optimizer_used = optimizer
+    return _with_training(network, leaves, forward, _Training(loss, optimizer, train_step, wrt, inputs))
+
+
+@dataclass(frozen=True)
+class _Training:
+    """See `flax_port`."""
+
+    loss: Callable[..., jax.Array] | None
+    optimizer: Optimizers
+    train_step: Callable[..., jax.Array]
+    wrt: Any
+    inputs: int
+    first: int = 0
+
+    def data(self, arguments: Sequence[Any]) -> tuple[Any, Any]:
+        """Inputs and targets of a step: of all of the workload's, behind those for the forward pass alone."""
+        end = self.first + self.inputs
+        return tuple(arguments[self.first : end]), _targets(arguments[end:])
+
+    def optimizers(self, module: nnx.Module, instead: optax.GradientTransformation | None = None) -> Any:
+        """The optimizers of a module; with another transformation of gradients in the place of each."""
+        if isinstance(self.optimizer, Mapping):
+            return {
+                name: nnx.Optimizer(module, instead or one, wrt=self.wrt[name]) for name, one in self.optimizer.items()
+            }
+        return nnx.Optimizer(module, instead or self.optimizer, wrt=self.wrt)
+
+
+def _with_training(network: _Network, leaves: CarriedLeaves, forward: Callable[..., Any], training: _Training) -> Model:
+    """A port with its training."""
 
     def loss_of(parameters: Any, *arguments: Any) -> jax.Array:
+        data = training.data(arguments)
+        if training.loss is None:
+            return _loss_of_step(network, training, parameters, data)
         module = network.differentiable(parameters)
         module.train()
-        return judged_loss(module, arguments[:inputs], _targets(arguments[inputs:]))
+        return training.loss(module, *data)
 
     def init(parameters: Any) -> Any:
-        module = network.module(parameters)
-        return nnx.to_pure_dict(nnx.state(nnx.Optimizer(module, optimizer_used, wrt=wrt)))
+        return _pure(training.optimizers(network.module(parameters)))
 
     def step(parameters: Any, state: Any, *arguments: Any) -> tuple[Any, Any, jax.Array]:
         module: Any = network.module(parameters)
         # As a validation leaves it: a step that does not turn training on would train without.
         module.eval()
-        training_state = _with_state(nnx.Optimizer(module, optimizer_used, wrt=wrt), state)
-        value = judged_step(module, training_state, arguments[:inputs], _targets(arguments[inputs:]))
-        return network.parameters(module), nnx.to_pure_dict(nnx.state(training_state)), value
+        optimizers = training.optimizers(module)
+        _set_states(optimizers, state)
+        value = training.train_step(module, optimizers, *training.data(arguments))
+        return network.parameters(module), _pure(optimizers), value
 
     return Model(forward, leaves.there, leaves.back, loss=loss_of, init=init, step=step)
 
 
-def _with_state(optimizer: nnx.Optimizer, state: Any) -> nnx.Optimizer:
-    """The optimizer as the step before left it: it is changed."""
-    own_state = nnx.state(optimizer)
-    nnx.replace_by_pure_dict(own_state, state)
-    nnx.update(optimizer, own_state)
-    return optimizer
+_NOTING = optax.GradientTransformation(
+    lambda params: jax.tree.map(jnp.zeros_like, params),
+    lambda updates, state, params=None: (
+        jax.tree.map(jnp.zeros_like, updates),
+        jax.tree.map(jnp.add, state, updates),
+    ),
+)
+"""It changes no weight, and its state is the sum of the gradients that it was given."""
+
+
+def _loss_of_step(network: _Network, training: _Training, parameters: Any, data: tuple[Any, Any]) -> jax.Array:
+    """The loss of a step whose optimizers change nothing: its gradients are those that the optimizers are given."""
+    still = jax.lax.stop_gradient(parameters)
+    module: Any = network.module(still)
+    module.eval()
+    optimizers = training.optimizers(module, _NOTING)
+    value = training.train_step(module, optimizers, *data)
+    weights, weights_still = _flat(parameters), _flat(still)
+    for state in _each(_pure(optimizers), training):
+        for place, gradient in _flat(state["opt_state"]).items():
+            # 0, with the gradient that was given in place of its own.
+            value += jnp.sum(jax.lax.stop_gradient(gradient) * (weights[place] - weights_still[place]))
+    return value
+
+
+def _flat(tree: Any) -> dict[Any, Any]:
+    """The arrays of nested dicts by their places."""
+    return dict(traverse_util.flatten_dict(tree))
+
+
+def _each(states: Any, training: _Training) -> Sequence[Any]:
+    return list(states.values()) if isinstance(training.optimizer, Mapping) else [states]
+
+
+def _pure(optimizers: Any) -> Any:
+    """The states of one or several optimizers as arrays."""
+    if isinstance(optimizers, Mapping):
+        return {name: nnx.to_pure_dict(nnx.state(one)) for name, one in optimizers.items()}
+    return nnx.to_pure_dict(nnx.state(optimizers))
+
+
+def _set_states(optimizers: Any, states: Any) -> None:
+    """Set one or several optimizers to where the step before left them."""
+    if isinstance(optimizers, Mapping):
+        for name, one in optimizers.items():
+            _set_states(one, states[name])
+        return
+    own_state = nnx.state(optimizers)
+    nnx.replace_by_pure_dict(own_state, states)
+    nnx.update(optimizers, own_state)
 
 
 def flax_rest(
@@ -101,6 +181,10 @@ def flax_rest(
     dtype: str,
     *,
     parts: Sequence[tuple[str, str, int, Sequence[tuple[type[nnx.Module], str]]]],
+    step_inputs: int = 0,
+    optimizer: Optimizers | None = None,
+    train_step: Callable[..., jax.Array] | None = None,
+    wrt: Any = nnx.Param,
 ) -> Model:
     """Modules of a port without the methods that are left to be written: inputs stand for what these return.
 
@@ -113,6 +197,10 @@ def flax_rest(
       parts: of each module the name of its result, its path in the whole, "" the whole itself, how many of the
         workload's inputs it takes, and the methods that are left in it, each as a class and a name: inputs that stand
         for their results follow, in order.
+      step_inputs: how many inputs behind these the step is trained on.
+      optimizer: as of `flax_port`.
+      train_step: likewise.
+      wrt: likewise.
     """
     leaves = leaves_of_receipt(receipt)
     network = _Network(make, jnp.dtype(dtype))
@@ -130,7 +218,10 @@ def flax_rest(
         stand_in_inputs = [stand.given for of_part in stands.values() for stand in of_part]
         return _with_states(network, leaves, {"result": results.get("", results), "given": stand_in_inputs}, whole)
 
-    return Model(forward, leaves.there, leaves.back)
+    if optimizer is None or train_step is None:
+        return Model(forward, leaves.there, leaves.back)
+    first = sum(count for _, _, count, _ in parts)
+    return _with_training(network, leaves, forward, _Training(None, optimizer, train_step, wrt, step_inputs, first))
 
 
 def _with_states(network: _Network, leaves: CarriedLeaves, result: Any, module: nnx.Module) -> Any:

@@ -57,7 +57,7 @@ class Called:
 
 
 @dataclass
-class _Trace:
+class Trace:
     """One trace of a call: in training or not, in float32 or float64."""
 
     concrete: Any = None
@@ -107,7 +107,7 @@ def graph(layer: Any, path: str, path_of: Callable[[Any, str], str]) -> tuple[Gr
     )
     nest = numbering.plain(tf.nest.pack_sequence_as(first, training_trace.inputs[: len(symbols)]))
     outputs = numbering.plain(training_trace.returned)
-    arrays = {key: _constant(array) for key, array in constants.items()}
+    arrays = {key: constant(array) for key, array in constants.items()}
     traced = Traced(function, tuple(names), arrays, training_trace.adds)
     return Graph(path, positions, nest, calls, outputs, tuple(numbering.tensors), traced), training_trace.calls
 
@@ -129,7 +129,7 @@ def _weights(layer: Any) -> list[tuple[str, Any]]:
     return list(_keras_variables.leaves(layer, list(_keras_variables.children(layer))))
 
 
-def _trace_once(layer: Any, first: Any, training: bool | None, wider: bool = False) -> _Trace:
+def _trace_once(layer: Any, first: Any, training: bool | None, wider: bool = False) -> Trace:
     """One trace.
 
     Args:
@@ -141,7 +141,7 @@ def _trace_once(layer: Any, first: Any, training: bool | None, wider: bool = Fal
     Raises:
       Unsupported: it cannot be traced.
     """
-    trace, weights, symbols = _Trace(), _weights(layer), tf.nest.flatten(first)
+    trace, weights, symbols = Trace(), _weights(layer), tf.nest.flatten(first)
     dtypes = _WIDER if wider else {}
     specs = [tf.TensorSpec(symbol.shape, dtypes.get(symbol.dtype, symbol.dtype)) for symbol in symbols]
     specs += [tf.TensorSpec(weight.shape, dtypes.get(weight.dtype, weight.dtype)) for _, weight in weights]
@@ -152,7 +152,7 @@ def _trace_once(layer: Any, first: Any, training: bool | None, wider: bool = Fal
         with (
             _with_weights(layer, weights, arguments[len(symbols) :]) as losses,
             _drawn_numbers.drawn_as_operations(dtypes),
-            _layers_kept(trace, dtypes),
+            layers_kept(trace, dtypes),
         ):
             keywords = {} if training is None else {"training": training}
             trace.returned = _traced_calls.call(layer, nest, **keywords)
@@ -163,7 +163,7 @@ def _trace_once(layer: Any, first: Any, training: bool | None, wider: bool = Fal
         return [*flat, *_sum_losses(losses)]
 
     try:
-        with _floats(layer, wider):
+        with floats(layer, wider):
             trace.concrete = tf.function(function, autograph=False).get_concrete_function(*specs)
     except _traced_calls.NOT_FOLLOWED as error:
         raise Unsupported(_traced_calls.explain(layer, error)) from error
@@ -172,7 +172,7 @@ def _trace_once(layer: Any, first: Any, training: bool | None, wider: bool = Fal
 
 
 @contextmanager
-def _floats(layer: Any, wider: bool) -> Iterator[None]:
+def floats(layer: Any, wider: bool) -> Iterator[None]:
     """Inside, what a layer says that it computes in is float64, if wider."""
     policy, floats = layer.dtype_policy, keras.config.floatx()
     if wider:
@@ -205,7 +205,7 @@ def _sum_losses(losses: Sequence[Any]) -> list[Any]:
 
 
 @contextmanager
-def _layers_kept(trace: _Trace, dtypes: Mapping[str, str]) -> Iterator[None]:
+def layers_kept(trace: Trace, dtypes: Mapping[str, str]) -> Iterator[None]:
     """Inside, a call of a layer is one operation, of the shape and type that Keras says."""
     inside, settled_ids = [False], set[int]()
 
@@ -247,7 +247,7 @@ def _layers_kept(trace: _Trace, dtypes: Mapping[str, str]) -> Iterator[None]:
         yield
 
 
-def _operation(trace: _Trace, call: Called, specs: Any, dtypes: Mapping[str, str]) -> Any:
+def _operation(trace: Trace, call: Called, specs: Any, dtypes: Mapping[str, str]) -> Any:
     """An operation that nobody runs, with the tensors that a layer is given as inputs."""
     inputs = _plain_calls.tensors_in((call.given, call.named), tf.is_tensor)
     unique = list({id(tensor): tensor for tensor in inputs}.values())
@@ -285,7 +285,7 @@ def _symbol(value: Any, dtypes: Mapping[str, str]) -> Any:
 
 
 def _read(
-    trace: _Trace, other: _Trace | None, inputs: Sequence[str], why: str
+    trace: Trace, other: Trace | None, inputs: Sequence[str], why: str
 ) -> tuple[FunctionGraph, Mapping[str, np.ndarray]]:
     """A trace as data; a call of a layer is a node of its own type."""
     reading = Reading(trace.concrete, None if other is None else other.concrete)
@@ -310,7 +310,7 @@ def _node(node: Node, numbers: Mapping[str, int]) -> Node:
     return replace(node, type=LAYER_CALL, attributes={"call": numbers[node.name]})
 
 
-def _constant(array: np.ndarray) -> Constant:
+def constant(array: np.ndarray) -> Constant:
     one = array.size > 1 and (array == array.flat[0]).all()
     if array.size > _MOST and not one:
         raise Unsupported(f"it holds a constant of {array.size} elements: make it a weight")

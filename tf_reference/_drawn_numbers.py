@@ -105,16 +105,23 @@ def _draws_by(
         return seeds[-1]
 
     with ExitStack() as stack:
-        _replace(stack, keras.random.SeedGenerator, "next", next_seed)
+        replace_until_end(stack, keras.random.SeedGenerator, "next", next_seed)
         for distribution, stateless in _STATELESS.items():
             for name, own_seeds in ((distribution, None), (stateless, seeds)):
                 original = getattr(tf.random, name)
-                _replace(stack, tf.random, name, _drawing(original, distribution, kernel, wider, own_seeds))
+                replace_until_end(stack, tf.random, name, _drawing(original, distribution, kernel, wider, own_seeds))
         yield seeds
 
 
-def _replace(stack: ExitStack, owner: Any, name: str, value: Any) -> None:
-    """Set an attribute until the stack ends."""
+def replace_until_end(stack: ExitStack, owner: Any, name: str, value: Any) -> None:
+    """Set an attribute until a stack of contexts ends.
+
+    Args:
+      stack: of contexts.
+      owner: that has the attribute.
+      name: of it.
+      value: of it, until then.
+    """
     stack.callback(setattr, owner, name, getattr(owner, name))
     setattr(owner, name, value)
 

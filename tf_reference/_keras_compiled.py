@@ -1,4 +1,7 @@
-"""The compilation of a Keras model, its regularizers, and the lines of its own code, as data: nothing is called."""
+"""The compilation of a Keras model, its regularizers, and the lines of its own code, as data.
+
+Nothing is called but a train_step whose source is not followed, which is traced.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ from tf_reference import (
     _keras_variables,
     _keras_weights,
     _own_steps,
+    _traced_steps,
     _traced_training,
 )
 from tf_reference._keras_described import describe
@@ -51,7 +55,10 @@ def of_model(model: Any) -> Architecture:
     model, pipeline = _input_pipeline.behind_lookups(model)
     source, _ = _keras_weights.of_model(model)
     by_path = dict(_keras_variables.by_path(model))
-    read = _keras_graph.read(model, _keras_variables.first_paths(by_path))
+    paths = _keras_variables.first_paths(by_path)
+    own = _read_own_step(model, paths)
+    beside = [by_path[path] for path in own.uses] if isinstance(own, OwnStep) else ()
+    read = _keras_graph.read(model, paths, beside)
     layers = (_as_read(layer, read) for layer in source.layers)
     return Architecture(
         name=model.name,
@@ -61,9 +68,10 @@ def of_model(model: Any) -> Architecture:
         lines={path: line for path, layer in by_path.items() if (line := _line(layer))},
         penalties=tuple(_penalties(by_path)),
         frozen=tuple(_find_frozen(by_path)),
-        compiled=_read_compilation(model, _hidden_parts(by_path, read)),
+        compiled=_read_compilation(model, _hidden_parts(by_path, read), own),
         drawn=_keras_outputs.drawn_shapes(model) if getattr(model, "compiled", False) else (),
         pipeline=pipeline,
+        has_call=read.has_call,
     )
 
 
@@ -159,23 +167,38 @@ def _find_constrained(by_path: Mapping[str, Any]) -> Iterator[str]:
                 yield f"the constraint {type(constraint).__name__} of {path}/{name}"
 
 
-def _read_compilation(model: Any, hidden: Mapping[str, Sequence[str]]) -> Compiled | None:
+def _read_own_step(model: Any, paths: Mapping[int, str]) -> OwnStep | str | None:
+    """A training step of the user's own; why it is not read; None of Keras' own, and of a model without a training."""
+    if not getattr(model, "compiled", False) or not _own_steps.is_own(model):
+        return None
+    try:
+        return _own_steps.read(model)
+    except Unsupported:
+        pass
+    line, name = _own_steps.line_of(model), "train_step" if _own_steps.has_step(model) else "compute_loss"
+    try:
+        traced = _traced_steps.read(model)
+    except Unsupported as error:
+        return f"the {name} at {line}: {error}"
+    return OwnStep(line, (), traced=traced.step, uses=tuple(paths[id(layer)] for layer in traced.used))
+
+
+def _read_compilation(model: Any, hidden: Mapping[str, Sequence[str]], own: OwnStep | str | None) -> Compiled | None:
     """What a model was compiled with.
 
     Args:
       model: of Keras.
       hidden: what layers do in training that its parts "loss" and "step" have to do.
+      own: its own training step, or why that is not read.
     """
     if not getattr(model, "compiled", False):
         return None
-    own: OwnStep | None = None
-    if _own_steps.is_own(model):
-        try:
-            own = _own_steps.read(model)
-        except Unsupported as error:
-            return Compiled(obstacle=str(error))
+    if isinstance(own, str):
+        return Compiled(obstacle=own)
+    if own is not None and own.traced is not None:
+        return Compiled(own=own, left={part: tuple(reasons) for part, reasons in hidden.items() if reasons})
     settings = _keras_outputs.compiled_with(model)
-    obstacle, exclusion = "", _exclusion(model.optimizer)
+    obstacle, exclusion = "", _traced_training.exclusion(model.optimizer)
     hidden_parts = {part: tuple(reasons) for part, reasons in hidden.items() if reasons}
     hidden_parts |= {"optimizer": (exclusion,)} if exclusion else {}
     compiled, metrics, of_no_output = Compiled(), (), ""
@@ -195,9 +218,3 @@ def _read_compilation(model: Any, hidden: Mapping[str, Sequence[str]]) -> Compil
         obstacle = str(error)
     optimizer = _traced_training.optimizer(model.optimizer) if model.optimizer is not None else None
     return replace(compiled, optimizer=optimizer, obstacle=obstacle, own=own, left=hidden_parts)
-
-
-def _exclusion(optimizer: Any) -> str:
-    """The argument that leaves weights out of an optimizer's decay, which no config contains; empty if it has none."""
-    marks = ("_exclude_from_weight_decay", "_exclude_from_weight_decay_pattern")
-    return "exclude_from_weight_decay" if any(getattr(optimizer, mark, None) for mark in marks) else ""

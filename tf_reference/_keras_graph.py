@@ -45,6 +45,7 @@ class Read:
       masked: whether what the whole returns carries a mask.
       ended_early: the paths of layers whose activation, a function of the user's, stands behind every call of them.
       dropouts: path of a layer of the user's own that drops what it is given -> the attributes of that Dropout.
+      has_call: whether the class of the whole has one.
     """
 
     graphs: tuple[Graph, ...]
@@ -53,25 +54,33 @@ class Read:
     masked: bool = False
     ended_early: Set[str] = frozenset()
     dropouts: Mapping[str, Mapping[str, Plain]] = field(default_factory=dict)
+    has_call: bool = True
 
 
-def read(model: Any, paths: Mapping[int, str]) -> Read:
+def read(model: Any, paths: Mapping[int, str], beside: Sequence[Any] = ()) -> Read:
     """The graph of a model, and those of the models in it, each once.
+
+    Args:
+      model: of Keras.
+      paths: of its layers, by id.
+      beside: layers of it that its training step uses, whether its call does or not.
 
     Raises:
       Unsupported: neither it nor a model in it has a graph.
     """
-    walk = _Walk(dict(paths))
+    walk, has_call = _Walk(dict(paths)), True
     try:
         walk.add(model, "")
     except Unsupported as error:
         if not _traced_calls.is_followed(model) and _keras_variables.is_keras(model):
             raise
-        none = not _traced_calls.is_followed(model)
-        walk.reasons[""] = f"{type(model).__name__} has no call of its own" if none else str(error)
+        has_call = _traced_calls.is_followed(model)
+        walk.reasons[""] = str(error) if has_call else f"{type(model).__name__} has no call of its own"
         walk.add_inside(model)
         if not walk.graphs:
             raise Unsupported(f"expected a model whose call can be followed: {error}") from error
+    for layer in beside:
+        walk.note_called(layer)
     return Read(
         tuple(walk.graphs),
         walk.operations,
@@ -79,6 +88,7 @@ def read(model: Any, paths: Mapping[int, str]) -> Read:
         walk.masked,
         walk.ended_early - walk.ended_whole,
         walk.dropouts,
+        has_call,
     )
 
 
@@ -105,7 +115,7 @@ class _Walk:
         self.masked = self.masked or has_masks
         self.graphs.append(graph)
         for layer in layers_called:
-            self._note_called(layer)
+            self.note_called(layer)
 
     def _read(self, model: Any, path: str) -> tuple[Graph, Sequence[Any], bool]:
         """A graph, the layers that it calls, and whether a mask leaves it."""
@@ -161,7 +171,8 @@ class _Walk:
                 f"the call of {type(model).__name__} computes something else in training: write it for both"
             )
 
-    def _note_called(self, inner: Any) -> None:
+    def note_called(self, inner: Any) -> None:
+        """Add a model, or a layer of the user's own, that is called."""
         if _is_called(inner):
             self._inner(inner, self._paths[id(inner)])
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ from tf_reference import (
     _recurrent_states,
     _same_masks,
     _traced_calls,
+    _traced_steps,
     _watched_tape,
 )
 from tf_reference._gradients import densify
@@ -72,22 +72,10 @@ def keras_port(
         forward = _recurrent_states.with_states_left(call, states)
         if not trained:
             return Model(forward=forward, weights=variables)
-        own = _own_steps.is_own(model)
-        # By Keras' own method, whatever that of the class takes: it leaves metrics out.
-        settings = _keras_outputs.compiled_with(model)
-        keras.Model.compile(
-            model,
-            optimizer=model.optimizer,
-            loss=getattr(model, "loss", None),
-            loss_weights=settings.get("loss_weights"),
-            jit_compile=True,
-            # An optimizer that scales has been made so already.
-            auto_scale_loss=False,
-        )
-        model.optimizer.build(model.trainable_variables)
+        _compile(model)
         _resolve_losses(model)
-    if own:
-        return replace(own_step(model, inputs, variables, dtype), forward=forward)
+    if _own_steps.is_own(model):
+        return own_step(model, forward, variables, dtype, inputs=inputs)
 
     has_loss = _keras_outputs.have_losses(model)
 
@@ -121,6 +109,7 @@ def keras_rest(
     dtype: str,
     *,
     parts: Sequence[tuple[str, int, Sequence[str]]],
+    step_inputs: int = 0,
     custom: Sequence[str] = (),
 ) -> Model:
     """Models without some of their layers: inputs stand for what these return, and what they are given is a result.
@@ -131,6 +120,7 @@ def keras_rest(
       dtype: that they are judged in.
       parts: the path of each model, "" the whole, how many of the workload's inputs it takes, and the paths of the
         layers in it that are left out: inputs that stand for their results follow, in order.
+      step_inputs: how many inputs behind these the train_step of the whole is trained on; 0 if that is not judged.
       custom: as of `keras_port`.
     """
     model = _made_as_written(source, dtype, custom)
@@ -151,7 +141,33 @@ def keras_rest(
 
     variables = _variables_by_key(model, receipt)
     states = _recurrent_states.states_in(model, variables)
-    return Model(forward=_recurrent_states.with_states_left(forward, states), weights=variables)
+    call = _recurrent_states.with_states_left(forward, states)
+    if not step_inputs:
+        return Model(forward=call, weights=variables)
+    with _floats(dtype):
+        _compile(model)
+    first = sum(count for _, count, _ in parts)
+    return own_step(model, call, variables, dtype, first=first, inputs=step_inputs)
+
+
+def _compile(model: Any) -> None:
+    """Compile a model anew without metrics, and make the variables of its optimizers."""
+    # By Keras' own method, whatever that of the class takes: it leaves metrics out.
+    settings = _keras_outputs.compiled_with(model)
+    keras.Model.compile(
+        model,
+        optimizer=model.optimizer,
+        loss=getattr(model, "loss", None),
+        loss_weights=settings.get("loss_weights"),
+        jit_compile=True,
+        # An optimizer that scales has been made so already.
+        auto_scale_loss=False,
+    )
+    if all(optimizer is model.optimizer for optimizer in _optimizers_of(model).values()):
+        model.optimizer.build(model.trainable_variables)
+        return
+    for optimizer, weights in _traced_steps.optimizers(model).values():
+        optimizer.build(weights)
 
 
 def _as_tuple(result: Any) -> Any:
@@ -179,33 +195,62 @@ class _StandIn:
         return self.value
 
 
-def own_step(model: Any, inputs: int, variables: dict[str, Any], dtype: str) -> Model:
+def own_step(
+    model: Any,
+    forward: Callable[..., Any],
+    variables: dict[str, Any],
+    dtype: str,
+    *,
+    first: int = 0,
+    inputs: int,
+) -> Model:
     """A model whose class has a train_step or compute_loss of its own, which is called itself.
 
     Args:
       model: of Keras, compiled.
-      inputs: as of `keras_port`.
+      forward: what is judged of it beside.
       variables: of it, by key.
       dtype: that it is judged in.
+      first: how many of the workload's inputs are for `forward` alone.
+      inputs: how many that follow the step is trained on; the others are the targets.
     """
     for metric in model.metrics:
         _mute(metric)
 
-    def data(arguments: Sequence[Any]) -> tuple[Any, Any]:
-        return _traced_calls.pack(model, list(arguments[:inputs])), _targets(arguments[inputs:])
+    def data(arguments: Sequence[Any]) -> Any:
+        x = _traced_calls.pack(model, list(arguments[first : first + inputs]))
+        targets = arguments[first + inputs :]
+        return (x, _targets(targets)) if targets else x
 
     def train_step(arguments: Sequence[Any]) -> Any:
         with _drawn_numbers.drawn_by_place(dtype):
-            return model.train_step(data(arguments))
+            return step(data(arguments))
 
+    step = _own_steps.step_of(model)
+    optimizers = _optimizers_of(model)
     return Model(
-        forward=lambda *arguments: _call(model, arguments[:inputs], False),
+        forward=forward,
         loss=lambda *arguments: _watched_tape.loss_of_step(lambda: train_step(arguments)),
         step=lambda *arguments: _watched_tape.step_with_loss(lambda: train_step(arguments)),
         weights=variables,
-        state={variable.path: variable for variable in model.optimizer.variables},
-        optimizer=model.optimizer,
+        state={
+            f"{name}{variable.path}": variable
+            for name, optimizer in optimizers.items()
+            for variable in optimizer.variables
+        },
+        # Another backend of Keras takes a step with one.
+        optimizer=model.optimizer if len(optimizers) == 1 else None,
     )
+
+
+def _optimizers_of(model: Any) -> dict[str, Any]:
+    """The optimizers that a model holds, by what goes before the names of their variables."""
+    others = [
+        (name, value)
+        for name, value in vars(model).items()
+        if isinstance(value, keras.optimizers.Optimizer) and value is not model.optimizer
+    ]
+    return {"": model.optimizer} | {f"{name}/": optimizer for name, optimizer in others}
 
 
 @contextmanager

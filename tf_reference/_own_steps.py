@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import keras
@@ -32,8 +33,31 @@ _OF_METRICS = frozenset({"update_state", "compute_metrics", "reset_state", "resu
 
 def is_own(model: Any) -> bool:
     """Whether the class of a model has a train_step or a compute_loss of its own."""
-    kind = type(model)
-    return kind.train_step is not keras.Model.train_step or kind.compute_loss is not keras.Model.compute_loss
+    return has_step(model) or type(model).compute_loss is not keras.Model.compute_loss
+
+
+def has_step(model: Any) -> bool:
+    """Whether the class of a model has a train_step of its own."""
+    return type(model).train_step is not keras.Model.train_step
+
+
+def line_of(model: Any) -> str:
+    """FILE:LINE of the train_step of a model, of its compute_loss where that is its own alone.
+
+    Raises:
+      Unsupported: its source is not there.
+    """
+    return MethodSource(model, _step_function(model) if has_step(model) else type(model).compute_loss).line
+
+
+def step_of(model: Any) -> Callable[[Any], Any]:
+    """The train_step of a model, also of one that tf.function wraps, as Python: what is in it can then be watched."""
+    return partial(_step_function(model), model)
+
+
+def _step_function(model: Any) -> Any:
+    function: Any = type(model).train_step
+    return getattr(function, "python_function", function)
 
 
 def read(model: Any) -> OwnStep:
@@ -42,7 +66,7 @@ def read(model: Any) -> OwnStep:
     Raises:
       Unsupported: it does what is not followed.
     """
-    if type(model).train_step is keras.Model.train_step:
+    if not has_step(model):
         return OwnStep(MethodSource(model, type(model).compute_loss).line, _computed_loss(model).terms)
     function: Any = type(model).train_step
     following = _Following(MethodSource(model, function))

@@ -30,11 +30,12 @@ _MOST_WRAPPERS = 16
 """Around a function, as decorators leave them."""
 
 
-def effects(functions: Iterable[Any]) -> tuple[Effect, ...]:
+def effects(functions: Iterable[Any], owner: type | None = None) -> tuple[Effect, ...]:
     """What these functions do beside computing, and those of the same file that they call by their name.
 
     Args:
       functions: of Python; what has no source, or is a framework's, is left out.
+      owner: the class whose methods they are: what they call of it is looked into too.
     """
     side_effects: list[Effect] = []
     seen_functions: set[FunctionType] = set()
@@ -44,7 +45,7 @@ def effects(functions: Iterable[Any]) -> tuple[Effect, ...]:
         level = [function for function in dict.fromkeys(level) if function not in seen_functions]
         seen_functions.update(level)
         side_effects += [effect for function in level for effect in _of_function(function)]
-        level = [helper for function in level for helper in _helpers(function)]
+        level = [helper for function in level for helper in _helpers(function, owner)]
     return tuple(dict.fromkeys(side_effects))
 
 
@@ -64,8 +65,8 @@ def _plain(value: Any) -> FunctionType | None:
     return innermost
 
 
-def _helpers(function: FunctionType) -> Iterator[FunctionType]:
-    """Functions of the same file that stand under a name in this one, in a closure or in the module."""
+def _helpers(function: FunctionType, owner: type | None) -> Iterator[FunctionType]:
+    """Functions of the same file that stand under a name in this one, in a closure, in the module or in a class."""
     code = function.__code__
     cells = zip(code.co_freevars, function.__closure__ or (), strict=False)
     values_by_name = function.__globals__ | {name: cell.cell_contents for name, cell in cells if _is_filled(cell)}
@@ -73,6 +74,12 @@ def _helpers(function: FunctionType) -> Iterator[FunctionType]:
         helper = _plain(values_by_name.get(name))
         if helper is not None and helper.__code__.co_filename == code.co_filename:
             yield helper
+    for name in code.co_names if owner is not None else ():
+        value = inspect.getattr_static(owner, name, None)
+        method = _plain(value.fget if type(value) is property else value)
+        # Of a class that this one is made of, it stands in another file.
+        if method is not None and not _frames.is_framework(os.path.realpath(method.__code__.co_filename)):
+            yield method
 
 
 def _is_filled(cell: Any) -> bool:

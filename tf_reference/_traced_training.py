@@ -56,6 +56,12 @@ def optimizer(value: Any) -> Described:
     return replace(description, inner={**description.inner, "learning_rate": replace(inner, traced=graph)})
 
 
+def exclusion(optimizer: Any) -> str:
+    """What no config of an optimizer says: some weights may be left out of its decay; "" where none are."""
+    marks = ("_exclude_from_weight_decay", "_exclude_from_weight_decay_pattern")
+    return "exclude_from_weight_decay" if any(getattr(optimizer, mark, None) for mark in marks) else ""
+
+
 def _of_users(value: Any) -> Callable[..., Any] | None:
     """The function of a loss of the user's own that Keras takes the mean of; None of another."""
     if isinstance(value, keras.losses.Loss):

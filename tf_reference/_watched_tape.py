@@ -1,68 +1,86 @@
-"""What a train_step of the user's own takes the gradient of: it is called as it stands, and its tape is watched."""
+"""What a train_step of the user's own takes the gradient of and gives to optimizers: it is called as it stands."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
+import keras
 import tensorflow as tf
 
+from tf_reference._drawn_numbers import replace_until_end
+from tf_reference._gradients import densify
 from workloads._framework import Unsupported
-
-
-class _Reached(Exception):
-    """The step has come to its gradient."""
 
 
 @tf.autograph.experimental.do_not_convert
 def loss_of_step(step: Callable[[], Any]) -> Any:
-    """The loss of a step, up to its gradient: nothing is applied, and a tape around it sees all of it.
+    """The loss of a step whose optimizers change nothing. Its gradients are those that the optimizers are given.
 
     Args:
       step: calls the train_step.
 
     Raises:
-      Unsupported: it asks no tf.GradientTape.
+      Unsupported: it asks no tf.GradientTape for gradients of weights.
     """
-    losses: list[Any] = []
-
-    def stop(tape: Any, target: Any, *others: Any, **keywords: Any) -> Any:
-        losses.append(target)
-        raise _Reached
-
-    with _gradients_by(stop):
-        try:
-            step()
-        except _Reached:
-            return losses[0]
-    raise Unsupported("expected a train_step that asks a tf.GradientTape for gradients, found one that does not")
+    with _losses_noted() as losses, _updates_noted() as updates:
+        step()
+    value = tf.stop_gradient(_sum(losses))
+    for weight, gradient in updates:
+        # 0, with the gradient that was given in place of its own.
+        change = weight.value - tf.stop_gradient(weight.value)
+        value += tf.cast(tf.reduce_sum(tf.stop_gradient(gradient) * change), value.dtype)
+    return value
 
 
 @tf.autograph.experimental.do_not_convert
 def step_with_loss(step: Callable[[], Any]) -> Any:
-    """The loss of a step that is taken whole.
+    """The loss of a step that is taken whole: of several that it takes gradients of, the sum.
 
     Args:
       step: calls the train_step.
+
+    Raises:
+      Unsupported: as of `loss_of_step`.
     """
-    losses: list[Any] = []
-    original = tf.GradientTape.gradient
-
-    def note(tape: Any, target: Any, *others: Any, **keywords: Any) -> Any:
-        losses.append(target)
-        return original(tape, target, *others, **keywords)
-
-    with _gradients_by(note):
+    with _losses_noted() as losses:
         step()
-    return losses[0]
+    return _sum(losses)
+
+
+def _sum(losses: list[Any]) -> Any:
+    if not losses:
+        raise Unsupported("expected a train_step that asks a tf.GradientTape for gradients, found one that does not")
+    return sum(losses[1:], start=losses[0])
 
 
 @contextmanager
-def _gradients_by(function: Callable[..., Any]) -> Iterator[None]:
+def _losses_noted() -> Iterator[list[Any]]:
+    """Inside, what gradients of weights are taken of is noted."""
+    losses: list[Any] = []
     original = tf.GradientTape.gradient
-    tf.GradientTape.gradient = function
-    try:
-        yield
-    finally:
-        tf.GradientTape.gradient = original
+
+    def note(tape: Any, target: Any, sources: Any, *others: Any, **keywords: Any) -> Any:
+        if any(isinstance(source, keras.Variable | tf.Variable) for source in tf.nest.flatten(sources)):
+            losses.extend(map(tf.reduce_sum, tf.nest.flatten(target)))
+        return original(tape, target, sources, *others, **keywords)
+
+    with ExitStack() as stack:
+        replace_until_end(stack, tf.GradientTape, "gradient", note)
+        yield losses
+
+
+@contextmanager
+def _updates_noted() -> Iterator[list[tuple[Any, Any]]]:
+    """Inside, no optimizer changes a weight: weights and gradients that it is given are noted."""
+    updates: list[tuple[Any, Any]] = []
+
+    def note(optimizer: Any, grads: Any, trainable_variables: Any = None) -> None:
+        weights = optimizer._trainable_variables if trainable_variables is None else trainable_variables
+        pairs = zip(weights, densify(grads), strict=True)
+        updates.extend((weight, gradient) for weight, gradient in pairs if gradient is not None)
+
+    with ExitStack() as stack:
+        replace_until_end(stack, keras.optimizers.Optimizer, "apply", note)
+        yield updates

@@ -18,6 +18,14 @@ TENSOR, TUPLE, SLICE, ELLIPSIS, CONSTANT, UNKNOWN = "tensor", "tuple", "slice", 
 LAYER_CALL = "LayerCall"
 """The type of a node of a call that was traced, where it calls a layer."""
 
+LOSS, GRADIENT, UPDATE, ASSIGN = "KerasLoss", "TapeGradient", "OptimizerUpdate", "WeightAssign"
+CLIP = "ClipByNorm"
+"""The types of nodes of a training step that was traced: each has its number as attribute "call"."""
+
+LOGITS = "Logits"
+METRIC = "Metric"
+"""Likewise of what the softmax or sigmoid at the end of a call is taken of: it has the number of the call."""
+
 
 @dataclass(frozen=True)
 class Tensor:
@@ -182,6 +190,64 @@ class Clip:
 
 
 @dataclass(frozen=True)
+class TapeGradient:
+    """Gradients that a step asks a tf.GradientTape for.
+
+    Its node takes the loss, then the tensors that it is differentiated by, and returns the gradients.
+
+    Attributes:
+      keys: of the weights that it is differentiated by; none where it is by tensors.
+      recorded: the names of the nodes that the tape recorded.
+    """
+
+    keys: tuple[str, ...]
+    recorded: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class OptimizerUpdate:
+    """An update of weights by an optimizer.
+
+    Its node takes a gradient for each weight, and returns the new weights.
+
+    Attributes:
+      optimizer: the attribute of the model that holds it.
+      keys: of the weights.
+    """
+
+    optimizer: str
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class TracedStep:
+    """A train_step of the user's own that TensorFlow traced.
+
+    Attributes:
+      graph: its inputs are those of the model, then the targets; weights are named by their keys. Calls of layers are
+        in the order in which they are made.
+      targets: how many of the inputs are targets.
+      trains: of each call, whether it is in training.
+      losses: of Keras that it calls, of targets and predictions.
+      gradients: that it takes.
+      updates: by optimizers.
+      assigned: the key of each weight that it assigns to.
+      clips: the norm that each array is clipped to by tf.clip_by_norm.
+      optimizers: by the attribute of the model that holds each.
+    """
+
+    graph: Graph
+    targets: int
+    trains: tuple[bool, ...]
+    losses: tuple[Described, ...]
+    gradients: tuple[TapeGradient, ...]
+    updates: tuple[OptimizerUpdate, ...]
+    assigned: tuple[str, ...]
+    clips: tuple[float, ...]
+    optimizers: Mapping[str, Described]
+
+
+@dataclass(frozen=True)
 class OwnStep:
     """What a train_step of the user's own does, as far as it trains.
 
@@ -189,11 +255,15 @@ class OwnStep:
       line: FILE:LINE of it.
       terms: their sum is the loss.
       clips: in order.
+      traced: all of it, where its source does not say it in terms and clips.
+      uses: the paths of layers that it uses beside the call of the model.
     """
 
     line: str
     terms: tuple[LossTerm, ...]
     clips: tuple[Clip, ...] = ()
+    traced: TracedStep | None = None
+    uses: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -254,6 +324,7 @@ class Architecture:
       drawn: the shape of each output, in the order in which Keras flattens them, where sizes that the inputs leave open
         are as `drawn_size` has them; empty where no output leaves one open, or Keras cannot tell.
       pipeline: the inputs that the original's input pipeline makes.
+      has_call: whether its class has a call; a class without one holds models that its training step calls.
     """
 
     name: str
@@ -266,6 +337,13 @@ class Architecture:
     compiled: Compiled | None = None
     drawn: tuple[tuple[int | None, ...], ...] = ()
     pipeline: tuple[Piped, ...] = ()
+    has_call: bool = True
+
+    @property
+    def step(self) -> TracedStep | None:
+        """Its own training step, where that was traced."""
+        own = self.compiled.own if self.compiled else None
+        return own.traced if own else None
 
 
 def drawn_size(size: int | None, rank: int) -> int:

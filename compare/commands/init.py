@@ -44,8 +44,8 @@ line; all but these is judged then, with drawn values in their place, and the po
 
 SRC is a .keras or .h5 file, of Keras 2 too, which Keras builds in its safe mode, with the classes that --custom names;
 or FILE.py:NAME, a function that makes a model, compiled or not. A model with a call of its own is followed by that
-call: NAME has to call it on an example first. A train_step of its own is followed through its source. The same input
-gives the same text.
+call: NAME has to call it on an example first. A train_step of its own is followed through its source, or traced. The
+same input gives the same text.
 
 With --input, FILE.py:NAME is a function of tensors, and its port is source in jax.numpy, written from its graph under
 the function's own names of variables. Operations that are not written are functions that raise. So is the port of the

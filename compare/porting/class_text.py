@@ -105,6 +105,23 @@ def place_text(owner: WrittenClass, place: Place) -> str:
     return "\n".join(lines)
 
 
+def class_without_call(owner: WrittenClass) -> str:
+    """The lines of a class that holds what a training step calls.
+
+    Args:
+      owner: what it is made of.
+    """
+    lines = [
+        f"class {owner.name}(nnx.Module):",
+        '    """The models that the training step calls: it has no call of its own."""',
+        "",
+        "    def __init__(self, *, rngs: nnx.Rngs) -> None:",
+        *(f"        {line}" for line in owner.made or ["pass"]),
+        *(line for place in owner.places if place.owner == owner.name for line in place.method()),
+    ]
+    return "\n".join(lines)
+
+
 def class_text(owner: WrittenClass, methods: Sequence[str], parameters: Mapping[str, str]) -> str:
     """The lines of a class.
 

@@ -54,8 +54,10 @@ class HeldLayers:
         return any(name in ATTENTION_MASKS for call in calls for name in call.keywords)
 
     def layers_called_by(self, graph: Graph) -> list[str]:
-        """The layers that a model calls, in the order in which it lists them."""
+        """The layers that a model calls, in the order in which it lists them; the training step of the whole too."""
         paths_called = {self._canonical(call.layer) for call in graph.calls}
+        own = self._architecture.compiled.own if self._architecture.compiled and not graph.model else None
+        paths_called.update(own.uses if own else ())
         return [path for path in self._layers if path in paths_called]
 
     def layers_lent_to(self, path: str) -> list[SourceLayer]:

@@ -14,7 +14,16 @@ from compare.porting.block_units import calls_of
 from compare.porting.call_methods import methods_of
 from compare.porting.calls_on_their_way import TRAINING, Caller
 from compare.porting.cast_inputs import cast, indices
-from compare.porting.class_text import Body, Line, Unchanged, WrittenClass, class_text, place_text, shape_text
+from compare.porting.class_text import (
+    Body,
+    Line,
+    Unchanged,
+    WrittenClass,
+    class_text,
+    class_without_call,
+    place_text,
+    shape_text,
+)
 from compare.porting.drawn_inputs import EMBEDDINGS
 from compare.porting.held_layers import HeldLayers
 from compare.porting.identifiers import Names, class_identifier, comment_text, identifier, snake
@@ -31,6 +40,7 @@ from compare.porting.safe_expressions import (
     tensors_of,
     with_kept,
 )
+from compare.porting.step_source import draws_in
 from compare.porting.traced_methods import DRAWS, method_body, obstacle
 from compare.porting.uncalled_layers import uncalled_layers
 from compare.porting.unwritten_places import CALL, Place
@@ -69,6 +79,9 @@ class _Writing:
         self._places: list[Place] = []
         self._remarks: list[str] = []
         self._unstarted: list[str] = []
+        self._step_stream, self._inner_logits = "", dict[str, str]()
+        step = architecture.step
+        self._called_by_step = {call.layer for call in step.graph.calls} if step else set[str]()
         self._logits: Mapping[str, str] = {}
         self._constants: dict[str, np.ndarray[Any, Any]] = {}
         self._penalties = Penalties(architecture)
@@ -99,11 +112,24 @@ class _Writing:
             uncalled_layers(self._architecture, self._places),
             tuple(self._unstarted),
             tuple(self._penalties.in_call(self._architecture.source.shared)),
+            self._inner_logits,
+            self._step_stream,
         )
 
     def _parts(self) -> Written:
         """A class whose call is left, or which has none: the models in it are written whole."""
         name = self._class_names.of(class_identifier(self._architecture.name))
+        if not self._architecture.has_call and self._architecture.step is not None:
+            holder = self._holder(self._layers[""], name, "")
+            stream = self._stream_of_step(holder)
+            self._classes.append(class_without_call(holder))
+            return Written(
+                *(name, "\n\n\n".join(self._classes), {}, self._names),
+                *((*self._places, *holder.places), tuple(self._remarks), {}, self._constants),
+                unstarted=tuple(self._unstarted),
+                inner_logits=self._inner_logits,
+                stream=stream,
+            )
         place = self._hold(self._layers[""], name, "", self._architecture.reasons[""])
         return Written(
             *(name, "\n\n\n".join(self._classes), {}, self._names),
@@ -112,15 +138,20 @@ class _Writing:
 
     def _hold(self, layer: SourceLayer, name: str, target: str, reason: str) -> Place:
         """Write a class of what a layer holds, in which its call is left."""
-        holder = WrittenClass(Graph(layer.path, {}, None, (), None, ()), name, Names())
-        for inner in self._held.layers_in(layer.path):
-            self._add_layer(holder, inner.path, target)
-        self._own_weights(holder, target)
+        holder = self._holder(layer, name, target)
         place = self._place_of(layer, CALL, reason, name)
         self._classes.append(place_text(holder, place))
         # Those in a place are a part of it; the whole is none of anything.
         self._places += [] if layer.path else holder.places
         return place
+
+    def _holder(self, layer: SourceLayer, name: str, target: str) -> WrittenClass:
+        """A class of what a layer holds."""
+        holder = WrittenClass(Graph(layer.path, {}, None, (), None, ()), name, Names())
+        for inner in self._held.layers_in(layer.path):
+            self._add_layer(holder, inner.path, target)
+        self._own_weights(holder, target)
+        return holder
 
     def _class(self, graph: Graph, name: str, target: str) -> dict[str, str]:
         """Write a class behind those of the models in it; the parameters of its call.
@@ -150,9 +181,14 @@ class _Writing:
             # A mask that is returned is read across blocks.
             blocks = None if graph.masks else self._calls_of_blocks(owner, parts, parameters, target)
             body, self._penalties.summed = (body, after) if blocks is None else (blocks, self._penalties.summed)
+        self._step_stream = self._step_stream if graph.model else self._stream_of_step(owner)
         is_penalized = bool(self._penalties.summed.get(graph.model))
-        methods, logits = methods_of(body, parameters.values(), not graph.model, is_penalized)
-        self._logits = logits.activations if logits else self._logits
+        may_split = not graph.model or graph.model in self._called_by_step
+        methods, logits = methods_of(body, parameters.values(), may_split, is_penalized)
+        if logits and graph.model:
+            self._inner_logits[graph.model] = logits.activations.get("", "")
+        elif logits:
+            self._logits = logits.activations
         self._classes.append(class_text(owner, methods, parameters))
         self._places += owner.places
         return parameters
@@ -406,9 +442,19 @@ class _Writing:
         counts = self._penalties.add_of_call(graph)
         if traced.adds and not counts:
             name = comment_text(graph.model or self._architecture.name)
-            self._remarks.append(f"{name} adds a loss in its call, which is not written: the model is not compiled")
+            why = "the training step is left" if self._architecture.compiled else "the model is not compiled"
+            self._remarks.append(f"{name} adds a loss in its call, which is not written: {why}")
         stream = self._stream(owner)
         return method_body(graph, parameters, weights, self._constants, text, stream, is_penalized=counts)
+
+    def _stream_of_step(self, owner: WrittenClass) -> str:
+        """The attribute that the training step draws from; "" where it draws nothing itself."""
+        step = self._architecture.step
+        if step is None or not draws_in(step):
+            return ""
+        attribute = owner.names.of("noise")
+        owner.made.append(f"self.{attribute} = rngs.noise.fork()")
+        return attribute
 
     def _stream(self, owner: WrittenClass) -> str:
         """The attribute that random numbers come from; "" where the call draws none."""

@@ -66,31 +66,42 @@ def weight_penalty(penalty: Penalty, architecture: Architecture, source: Written
     """
     if penalty.layer in source.uncalled:
         raise UnwritableError(f"{penalty.layer} has a regularizer, and the call of the model never reaches it")
-    variables, transform = _variables(penalty, architecture, source)
+    variables, transform = weight_variables(penalty.layer, penalty.leaf, architecture, source)
     of_elements = penalty.regularizer.class_name in _OF_ELEMENTS and isinstance(transform, _REARRANGED)
     if transform != IDENTITY and not of_elements:
         raise _unwritable(penalty)
-    texts = (penalty_expression(penalty, f"model.{_in_python(variable)}[...]") for variable in variables)
+    texts = (penalty_expression(penalty, f"model.{in_python(variable)}[...]") for variable in variables)
     return " + ".join(text for text in texts if text)
 
 
-def _in_python(path: str) -> str:
+def in_python(path: str) -> str:
     """The path of a variable as Python reaches it: what is in a list by its number."""
     return re.sub(r"\.(\d+)(?=\.|$)", r"[\1]", path)
 
 
-def _variables(penalty: Penalty, architecture: Architecture, source: Written) -> tuple[Sequence[str], Transform]:
-    """The variables of the module that a weight becomes, and how."""
+def weight_variables(
+    path: str, leaf: str, architecture: Architecture, source: Written
+) -> tuple[Sequence[str], Transform]:
+    """The variables of the module that a weight becomes, and how.
+
+    Args:
+      path: of its layer.
+      leaf: the weight.
+      architecture: of the model.
+      source: its module.
+
+    Raises:
+      UnwritableError: the module has no such weight.
+    """
     layers = {layer.path: layer for layer in architecture.source.layers}
-    layer = layers[penalty.layer]
-    key = f"{penalty.layer}/{penalty.leaf}" if penalty.layer else penalty.leaf
+    layer, key = layers[path], f"{path}/{leaf}" if path else leaf
     if layer.container or key in source.names:
         return [source.names.get(key, key.replace("/", "."))], IDENTITY
     rules, _ = rules_of(layer)
     ways = rules[0].counterpart(layer).carried if rules else ()
-    way = next((way for way in ways if way.leaf == penalty.leaf), None)
+    way = next((way for way in ways if way.leaf == leaf), None)
     if way is None:
-        raise _unwritable(penalty)
+        raise UnwritableError(f"{key} is no variable of the module")
     return [_path(layer, variable, layers, source) for variable in way.variables], way.transform
 
 

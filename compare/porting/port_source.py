@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,9 +10,11 @@ from compare.errors import RequestError
 from compare.porting.drawn_inputs import input_spec, tensor_spec
 from compare.porting.identifiers import Names, identifier
 from compare.porting.losses_by_name import takes_classes, takes_shares
+from compare.porting.safe_expressions import tensors
 from compare.porting.trained_outputs import trained_outputs
+from compare.porting.training_source import Training
 from compare.porting.written_classes import Written
-from workloads._architecture import Architecture, Graph, Tensor, drawn_size
+from workloads._architecture import Architecture, Graph, Tensor, TracedStep, drawn_size
 from workloads._precision import NARROW
 
 WEIGHTS, RECEIPT = "weights.safetensors", "weights.receipt.json"
@@ -71,18 +73,14 @@ def sizes_text(architecture: Architecture, sizes: Sizes) -> str:
     return f'sizes={{"default": {{"batch": {batch}{narrow_text}}}}},{comment}'
 
 
-def jax_source(source: Written, with_training: bool, has_frozen: bool = False) -> str:
+def jax_source(source: Written, training: Training) -> str:
     """What hands the port over.
 
     Args:
       source: its module.
-      with_training: whether a training was written.
-      has_frozen: whether that leaves weights as they are.
+      training: that was written.
     """
-    arguments = ", loss=loss, optimizer=make_optimizer(), train_step=train_step" if with_training else ""
-    imports = "from training_jax import loss, make_optimizer, train_step\n" if with_training else ""
-    if with_training and has_frozen:
-        arguments, imports = f"{arguments}, wrt=TRAINED", imports.replace("import loss", "import TRAINED, loss")
+    imports, arguments = training_arguments(training)
     return f'''"""The port as `jaxport run` takes it."""
 
 from collections.abc import Mapping
@@ -99,6 +97,23 @@ def build(dimensions: Mapping[str, int], dtype: str) -> jaxport.Model:
     """The port in a float type."""
     return jaxport.ports.flax_port({source.class_name}, RECEIPT, dtype, inputs={len(source.parameters)}{arguments})
 '''
+
+
+def training_arguments(training: Training) -> tuple[str, str]:
+    """The import of a training that was written, and the arguments that hand it over; nothing where there is none.
+
+    Args:
+      training: that was written.
+    """
+    names = (
+        ["TRAINED"] * training.is_filtered + ["loss"] * (not training.has_own_step) + ["make_optimizer", "train_step"]
+    )
+    values = {"loss": "loss", "optimizer": "make_optimizer()", "train_step": "train_step", "wrt": "TRAINED"}
+    names_passed = {"optimizer", "train_step"} | ({"wrt"} if training.is_filtered else set())
+    names_passed |= set() if training.has_own_step else {"loss"}
+    arguments = "".join(f", {name}={text}" for name, text in values.items() if name in names_passed and training.text)
+    imports = f"from training_jax import {', '.join(names)}\n" if training.text else ""
+    return imports, arguments
 
 
 @dataclass(frozen=True)
@@ -137,7 +152,7 @@ def tf_source(original: Original, source: Written, with_training: bool, says: st
     """
     return f'''"""The original as `jaxport run` takes it.{says}"""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tf_reference import Model, keras_port
@@ -161,7 +176,23 @@ def port_source(architecture: Architecture, source: Written, with_training: bool
       with_training: whether it is judged in training too.
       sizes: that it is judged at.
     """
-    specs = [f"{name!r}: {spec}," for name, spec in input_specs(architecture, source, with_training).items()]
+    specs = input_specs(architecture, source, with_training)
+    then = ", then what is to be predicted" if with_training else ""
+    return port_text(architecture, specs, sizes, with_training, f"inputs of the model{then}")
+
+
+def port_text(
+    architecture: Architecture, specs: Mapping[str, str], sizes: Sizes, with_training: bool, arrays: str
+) -> str:
+    """The port file.
+
+    Args:
+      architecture: of the model.
+      specs: how each input is drawn, as Python.
+      sizes: that it is judged at.
+      with_training: whether it is judged in training too.
+      arrays: what the inputs are.
+    """
     training = f"    training=Training(synthetic=examples, steps={sizes.steps}),\n" if with_training else ""
     examples = f'''
 def examples(dimensions: Mapping[str, int]) -> Mapping[str, Any]:
@@ -171,7 +202,7 @@ def examples(dimensions: Mapping[str, int]) -> Mapping[str, Any]:
 '''
     return f'''"""{port_name(architecture)}: what both sides compute. Judge it with `jaxport run port.py`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -181,10 +212,10 @@ HERE = Path(__file__).parent
 
 
 def inputs(dimensions: Mapping[str, int]) -> dict[str, ArraySpec]:
-    """The arrays of one call: inputs of the model{", then what is to be predicted" if with_training else ""}."""
+    """The arrays of one call: {arrays}."""
     batch = dimensions["batch"]
     return {{
-        {" ".join(specs)}
+        {" ".join(f"{name!r}: {spec}," for name, spec in specs.items())}
     }}
 
 {examples if with_training else ""}
@@ -256,6 +287,9 @@ def input_specs(architecture: Architecture, source: Written, with_training: bool
 
 
 def _targets(architecture: Architecture, graph: Graph) -> Mapping[str, str]:
+    own = architecture.compiled.own if architecture.compiled else None
+    if own is not None and own.traced is not None:
+        return _traced_targets(own.traced, [graph.tensors[number] for number in tensors(graph.outputs)])
     outputs = trained_outputs(architecture)
     shapes = architecture.drawn or [graph.tensors[output.tensor].shape for output in outputs]
     losses = [(output.loss, shape) for output, shape in zip(outputs, shapes, strict=True) if output.loss is not None]
@@ -266,4 +300,15 @@ def _targets(architecture: Architecture, graph: Graph) -> Mapping[str, str]:
             specs[name] = tensor_spec(Tensor(shape[:-1], "int32"), (0, shape[-1] or 2))
         else:
             specs[name] = tensor_spec(Tensor(shape, "float32"), (0, 1) if takes_shares(loss) else None)
+    return specs
+
+
+def _traced_targets(step: TracedStep, outputs: Sequence[Tensor]) -> Mapping[str, str]:
+    """The targets of a step that was traced: between 0 and 1, or numbers of classes."""
+    first = len(step.graph.inputs) - step.targets
+    symbols = step.graph.tensors[first : first + step.targets]
+    specs: dict[str, str] = {}
+    for place, (symbol, output) in enumerate(zip(symbols, outputs, strict=False)):
+        ends = (0, output.shape[-1] or 2) if symbol.dtype == "int32" else (0, 1)
+        specs["targets" if step.targets == 1 else f"targets_{place + 1}"] = tensor_spec(symbol, ends)
     return specs

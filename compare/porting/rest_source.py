@@ -9,9 +9,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from compare.porting import port_folders
 from compare.porting.drawn_inputs import input_spec, tensor_spec
 from compare.porting.identifiers import Names, identifier
-from compare.porting.port_source import RECEIPT, Original, Sizes, input_specs, port_name, sizes_text
+from compare.porting.port_source import (
+    RECEIPT,
+    Original,
+    Sizes,
+    input_specs,
+    port_name,
+    port_text,
+    sizes_text,
+    training_arguments,
+)
+from compare.porting.training_source import Training
 from compare.porting.unwritten_places import Place
 from compare.porting.written_classes import Written
 from compare.porting.written_operations import MODULE
@@ -111,6 +122,33 @@ def rest_texts(
     }
 
 
+def texts_without_call(
+    architecture: Architecture, source: Written, training: Training, original: Original, sizes: Sizes
+) -> Mapping[str, str]:
+    """The files that hand over a port without a call: each of the models in it, and the training step of the whole.
+
+    Args:
+      architecture: of the model.
+      source: its module.
+      training: of it.
+      original: where it is.
+      sizes: that it is judged at.
+    """
+    parts, step = judged_parts(architecture, source), architecture.step
+    assert step is not None
+    names, specs = Names(), dict[str, str]()
+    for wanted_name, spec in _specs(architecture, source, parts).items():
+        specs[names.of(wanted_name)] = spec
+    for number, tensor in enumerate(step.graph.tensors[: len(step.graph.inputs)]):
+        specs[names.of("data" if len(step.graph.inputs) == 1 else f"data_{number + 1}")] = tensor_spec(tensor)
+    arrays = "inputs of each model in it, then what the training step takes"
+    return {
+        port_folders.PORT: port_text(architecture, specs, sizes, True, arrays),
+        port_folders.BUILDS["tf"]: _tf(original, parts, len(step.graph.inputs)),
+        port_folders.BUILDS["jax"]: _jax(source, parts, training, len(step.graph.inputs)),
+    }
+
+
 def _port(architecture: Architecture, source: Written, sizes: Sizes, parts: Sequence[Part]) -> str:
     name, stands = port_name(architecture), [stand for part in parts for stand in part.stands]
     if any(part.graph.model for part in parts):
@@ -179,12 +217,14 @@ port = Workload(
 '''
 
 
-def _tf(original: Original, parts: Sequence[Part]) -> str:
+def _tf(original: Original, parts: Sequence[Part], step_inputs: int = 0) -> str:
+    what = "The models in it" if step_inputs else "What is judged of the original while places are left"
+    argument_text = f", step_inputs={step_inputs}" if step_inputs else ""
     text = ""
     for part in parts:
         places = "".join(f"{stand.place.layer!r}, " for stand in part.stands)
         text += f"({part.graph.model!r}, {len(part.graph.inputs)}, ({places})), "
-    return f'''"""What is judged of the original while places are left, as `jaxport run` takes it."""
+    return f'''"""{what}, as `jaxport run` takes it."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -199,11 +239,14 @@ PARTS = ({text})
 
 def build(dimensions: Mapping[str, int], dtype: str) -> Model:
     """The original in a float type."""
-    return keras_rest({original.arguments}, parts=PARTS)
+    return keras_rest({original.arguments}, parts=PARTS{argument_text})
 '''
 
 
-def _jax(source: Written, parts: Sequence[Part]) -> str:
+def _jax(source: Written, parts: Sequence[Part], training: Training | None = None, step_inputs: int = 0) -> str:
+    what = "The models in it" if training else "What is judged of the port while places are left"
+    imports, arguments = training_arguments(training) if training else ("", "")
+    arguments = f", step_inputs={step_inputs}{arguments}" if training else ""
     text, classes = "", {source.class_name}
     for part in parts:
         model = part.graph.model
@@ -211,13 +254,13 @@ def _jax(source: Written, parts: Sequence[Part]) -> str:
         path = source.names.get(model, model.replace("/", ".")) if model else ""
         text += f"({model!r}, {path!r}, {len(part.graph.inputs)}, ({places})), "
         classes |= {stand.place.owner for stand in part.stands}
-    return f'''"""What is judged of the port while places are left, as `jaxport run` takes it."""
+    return f'''"""{what}, as `jaxport run` takes it."""
 
 from collections.abc import Mapping
 from pathlib import Path
 
 from model_jax import {", ".join(sorted(classes))}
-import jaxport
+{imports}import jaxport
 
 RECEIPT = Path(__file__).parent / {RECEIPT!r}
 PARTS = ({text})
@@ -226,5 +269,5 @@ PARTS = ({text})
 
 def build(dimensions: Mapping[str, int], dtype: str) -> jaxport.Model:
     """The port in a float type."""
-    return jaxport.ports.flax_rest({source.class_name}, RECEIPT, dtype, parts=PARTS)
+    return jaxport.ports.flax_rest({source.class_name}, RECEIPT, dtype, parts=PARTS{arguments})
 '''

@@ -12,7 +12,7 @@ from compare.porting.class_text import Body, Line
 from compare.porting.functions.body_writer import BodyWriter
 from compare.porting.functions.rule_calls import Call as RuleCall
 from compare.porting.functions.rules_of_random import REASONS
-from compare.porting.functions.statements import TOKEN, render
+from compare.porting.functions.statements import TOKEN, render_results
 from compare.porting.functions.written_module import LEFT_OUT, Module
 from compare.porting.functions.written_values import Value
 from compare.porting.safe_expressions import UnwritableError, argument
@@ -27,9 +27,6 @@ DRAWS: Mapping[str, str] = {
     "RandomStandardNormal": "normal", "RandomUniform": "uniform", "TruncatedNormal": "truncated_normal",
 }  # fmt: skip
 """By type of operation, the method of nnx.RngStream that draws likewise."""
-
-_BESIDE = " ;; "
-"""Between a result and what stands beside it, while both are text: no expression holds it."""
 
 CallText = Callable[[Call, Mapping[int, str], frozenset[str]], tuple[str, str, bool]]
 """A call of a layer, the expressions of its tensors by number, the names in these -> its expression, a comment, and
@@ -99,7 +96,7 @@ def method_body(
     of_layers: list[Value] = []
     module.calls = {
         LAYER_CALL: lambda writer, node: _layer_call(writer, node, graph, call_text, of_layers),
-        **dict.fromkeys(DRAWS, lambda writer, node: _draw(writer, node, stream)),
+        **dict.fromkeys(DRAWS, lambda writer, node: draw(writer, node, f"self.{stream}" if stream else "")),
     }
     writer = BodyWriter(module, body, inputs)
     results = [writer.array(value) for value in writer.write()]
@@ -108,10 +105,8 @@ def method_body(
     _check(traced, module)
     texts = dict(zip(dict.fromkeys(numbers_in(graph.outputs)), _first(graph, results), strict=True))
     result = argument(graph.outputs, texts)
-    *lines, last = render(writer.statements, f"{result}{_BESIDE}{penalty}", names, [], list(names))
-    lines_written: list[Line | str] = [*lines[:-1], *(_line(line) for line in lines[-1:])]
-    result, _, penalty = last.removeprefix("return ").partition(_BESIDE)
-    return Body(lines_written, result, penalty)
+    lines, (result, penalty) = render_results(writer.statements, (result, penalty), names, [], list(names))
+    return Body([*lines[:-1], *(_line(line) for line in lines[-1:])], result, penalty)
 
 
 def array_of(constant: Constant) -> np.ndarray[Any, Any]:
@@ -156,14 +151,23 @@ def _layer_call(
     return results
 
 
-def _draw(writer: BodyWriter, node: Node, stream: str) -> list[Value]:
-    """Numbers from a stream of nnx, in a line of their own: each is drawn once, wherever it is used."""
+def draw(writer: BodyWriter, node: Node, stream: str) -> list[Value]:
+    """Numbers from a stream of nnx, in a line of their own: each is drawn once, wherever it is used.
+
+    Args:
+      writer: of the body.
+      node: the draw.
+      stream: the expression of the stream; "" where there is none.
+
+    Raises:
+      UnwritableError: there is none, or what it draws is no float.
+    """
     if not stream or (not node.results[0].follows and node.results[0].dtype != "float32"):
         raise UnwritableError(REASONS[node.type])
     call = RuleCall(node, [writer.values[node.inputs[0]]], writer)
     ends = "-2.0, 2.0, " if node.type == "TruncatedNormal" else ""
     wanted_names = list(node.assigned) or [DRAWS[node.type]]
-    return writer.assign(f"self.{stream}.{DRAWS[node.type]}({ends}{call.numbers(0)})", node.results, wanted_names)
+    return writer.assign(f"{stream}.{DRAWS[node.type]}({ends}{call.numbers(0)})", node.results, wanted_names)
 
 
 def _first(graph: Graph, results: list[str]) -> list[str]:

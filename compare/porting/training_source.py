@@ -13,12 +13,13 @@ from compare.porting.losses_by_name import metric_expression
 from compare.porting.optimizers_by_name import decays, optimizer_expression, scales_loss
 from compare.porting.penalties import adding_calls
 from compare.porting.safe_expressions import UnwritableError, literal
+from compare.porting.step_source import step_text
 from compare.porting.traced_functions import function_lines, function_name
 from compare.porting.trained_outputs import TrainedOutput, trained_outputs
 from compare.porting.training_loss import loss_terms, losses_of, write_loss
 from compare.porting.training_parts import Parts, check_own, check_part
 from compare.porting.written_classes import Written
-from workloads._architecture import Architecture, Clip, Compiled, Described
+from workloads._architecture import Architecture, Clip, Compiled, Described, OwnStep
 
 
 @dataclass(frozen=True)
@@ -29,11 +30,15 @@ class Training:
       text: of the file behind its imports; empty where the model was not compiled.
       unwritten: what raises.
       remarks: what a reader should know.
+      is_filtered: whether there is a filter `TRAINED` of what it trains.
+      has_own_step: whether the original has a step of its own: the judged loss is then that of the step.
     """
 
     text: str = ""
     unwritten: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
+    is_filtered: bool = False
+    has_own_step: bool = False
 
 
 def training_source(architecture: Architecture, source: Written) -> Training:
@@ -46,6 +51,8 @@ def training_source(architecture: Architecture, source: Written) -> Training:
     compiled = architecture.compiled
     if compiled is None:
         return Training()
+    if compiled.own is not None and architecture.step is not None:
+        return _traced_training(compiled.own, architecture, source)
     if not any(not graph.model for graph in architecture.graphs):
         obstacle = compiled.obstacle or (compiled.own.line if compiled.own else "that of a model without a call")
         return Training(unwritten=(f"the training step: it has {comment_text(obstacle)}",))
@@ -75,7 +82,22 @@ def training_source(architecture: Architecture, source: Written) -> Training:
     parts.remarks += _of_average(compiled.optimizer)
     parts.remarks += _of_rows(_looked_up(architecture), compiled, compiled.optimizer)
     text = "\n\n\n".join("\n".join(section) for section in sections if section)
-    return Training(text, tuple(parts.unwritten), tuple(parts.remarks))
+    places_left, remarks = tuple(parts.unwritten), tuple(parts.remarks)
+    return Training(text, places_left, remarks, bool(places_frozen), has_own_step=compiled.own is not None)
+
+
+def _traced_training(own: OwnStep, architecture: Architecture, source: Written) -> Training:
+    """The text of a training whose step was traced."""
+    assert own.traced is not None
+    try:
+        step = step_text(own.traced, architecture, source, _looked_up(architecture))
+    except UnwritableError as error:
+        return Training(unwritten=(f"the training step: that of {comment_text(own.line)}: {error}",))
+    remarks = ("metrics of its own train_step are not written, and are no part of what the gates judge",)
+    if not own.traced.targets:
+        remarks += ("its own train_step is trained on inputs alone: it was traced without targets",)
+    text = "\n\n\n".join("\n".join(section) for section in step.sections)
+    return Training(text, tuple(source.unstarted), remarks, step.is_filtered, has_own_step=True)
 
 
 def _of_rows(table: str, compiled: Compiled, optimizer: Described) -> list[str]:

@@ -28,6 +28,9 @@ def uncalled_layers(architecture: Architecture, places: Iterable[Place]) -> tupl
     layers_unwritten = {place.layer for place in places}
     reach = _Reached(architecture, layers_unwritten)
     reach.add("")
+    own = architecture.compiled.own if architecture.compiled else None
+    for path in own.uses if own else ():
+        reach.add(path)
     # The calls of layers are all that such a model computes.
     of_layers = {graph.model for graph in architecture.graphs if graph.calls and not graph.traced} - layers_unwritten
     return tuple(

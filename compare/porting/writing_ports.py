@@ -14,7 +14,6 @@ from safetensors.numpy import save
 from compare.doctor.predicted_port import PredictedPort
 from compare.porting import port_source, rest_source
 from compare.porting.formatting import format_source
-from compare.porting.frozen_layers import frozen_places
 from compare.porting.functions.function_source import CONSTANTS, LOADED
 from compare.porting.identifiers import comment_text
 from compare.porting.input_pipeline import pipeline_docstring
@@ -132,16 +131,18 @@ def texts(architecture: Architecture, original: Original, sizes: Sizes) -> tuple
     # What is judged of a port of which a part raises is the rest; without a training that is the port itself.
     needs_rest = parts and (source.places or (with_training and training.unwritten))
     rest = rest_source.rest_texts(architecture, source, original, sizes, parts) if needs_rest else {}
-    if not any(not graph.model for graph in architecture.graphs):
+    has_call = any(not graph.model for graph in architecture.graphs)
+    if not has_call and not (with_training and not source.places):
         return source, training, {file: format_source(text, file) for file, text in {MODEL: model, **rest}.items()}
-    sources = {
-        MODEL: model,
-        **rest,
-        BUILDS["jax"]: port_source.jax_source(source, with_training, bool(frozen_places(architecture, source))),
-        BUILDS["tf"]: port_source.tf_source(original, source, with_training, says),
-        PORT: port_source.port_source(architecture, source, with_training, sizes),
-        TEST_FILE: port_source.TEST,
-    }
+    sources = {MODEL: model, **rest, TEST_FILE: port_source.TEST}
+    if has_call:
+        sources |= {
+            BUILDS["jax"]: port_source.jax_source(source, training),
+            BUILDS["tf"]: port_source.tf_source(original, source, with_training, says),
+            PORT: port_source.port_source(architecture, source, with_training, sizes),
+        }
+    else:
+        sources |= rest_source.texts_without_call(architecture, source, training, original, sizes)
     if with_training:
         imports = f"{_IMPORTS}\nfrom model_jax import {source.class_name}\nimport jaxport\n"
         sources[TRAINING] = f'"""The training of {name}, as it was compiled."""\n\n{imports}\n\n{training.text}\n'

@@ -27,6 +27,8 @@ class Written:
       uncalled: the paths of layers whose weights its call does not use: it has no modules of them.
       unstarted: weights whose first value is not written, each with the reason: no training starts as Keras' does.
       penalized: the paths of layers with penalties of what they return, all of which its call sums.
+      inner_logits: likewise by the path of a model in it that the training step calls, if that returns one array.
+      stream: the attribute of the whole from which its training step draws; "" where that draws nothing.
     """
 
     class_name: str
@@ -40,3 +42,5 @@ class Written:
     uncalled: tuple[str, ...] = ()
     unstarted: tuple[str, ...] = ()
     penalized: tuple[str, ...] = ()
+    inner_logits: Mapping[str, str] = field(default_factory=dict)
+    stream: str = ""

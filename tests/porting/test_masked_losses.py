@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import keras
 import numpy as np
-import optax
 import pytest
-from filled_modules import filled
-from flax import nnx
+from written_losses import written_loss
 
-import jaxport
 from compare.porting.model_source import model_source
 from compare.porting.training_source import training_source
 from tf_reference import _keras_compiled
@@ -47,17 +43,9 @@ MODELS: dict[str, Callable[[], Any]] = {
 }
 
 
-def losses(model: Any, change: Callable[[str], str] = lambda text: text) -> tuple[float, float]:
+def losses(model: Any, change: Callable[[str], str] | None = None) -> tuple[float, float]:
     """The loss of a batch as Keras has it, and as it is written and changed."""
-    architecture = _keras_compiled.of_model(model)
-    written = model_source(architecture)
-    training = training_source(architecture, written)
-    assert written.places == () and training.unwritten == ()
-    module_text, training_text = change(written.text), change(training.text)
-    assert (module_text, training_text) != (written.text, training.text) or change("mask") == "mask"
-    scope: dict[str, Any] = {"jax": jax, "jnp": jnp, "nnx": nnx, "optax": optax, "jaxport": jaxport, "Any": Any}
-    exec(f"from __future__ import annotations\n{training_text}", {**scope, written.class_name: Any}, scope)
-    module, draws = filled(written, module_text, model), np.random.default_rng(3)
+    (module, loss), draws = written_loss(model, change), np.random.default_rng(3)
     predictions = model(TOKENS, training=True)
     is_sparse = "sparse" in str(model.loss)
     targets = [
@@ -67,7 +55,7 @@ def losses(model: Any, change: Callable[[str], str] = lambda text: text) -> tupl
     several = len(targets) > 1
     wanted = model.compute_loss(None, targets if several else targets[0], predictions)
     given = tuple(map(jnp.asarray, targets))
-    return float(wanted), float(scope["loss"](module, (jnp.asarray(TOKENS),), given if several else given[0]))
+    return float(wanted), float(loss(module, (jnp.asarray(TOKENS),), given if several else given[0]))
 
 
 @pytest.mark.parametrize("name", MODELS)

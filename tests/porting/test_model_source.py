@@ -20,7 +20,7 @@ import jaxport
 from compare.porting.frozen_layers import frozen_places
 from compare.porting.model_source import model_source
 from compare.porting.port_source import Sizes, jax_source, sizes_text
-from compare.porting.training_source import training_source
+from compare.porting.training_source import Training, training_source
 from compare.porting.written_classes import Written
 from tf_reference import _keras_compiled
 from workloads._architecture import LossTerm, OwnStep
@@ -294,8 +294,8 @@ def test_what_is_frozen_is_left_out_of_the_step() -> None:
         "FROZEN = (('a_b_depthwise',), ('a_b_pointwise',), )" in training.text
         and "argnums=nnx.DiffState(0, TRAINED)" in training.text
     )
-    assert "wrt=TRAINED" in jax_source(written, with_training=True, has_frozen=True)
-    assert "TRAINED" not in jax_source(written, with_training=True, has_frozen=False)
+    assert "wrt=TRAINED" in jax_source(written, Training("text", is_filtered=True))
+    assert "TRAINED" not in jax_source(written, Training("text"))
 
 
 class Scaled(L.Layer):

@@ -9,11 +9,9 @@ import jax
 import jax.numpy as jnp
 import keras
 import numpy as np
-import optax
 import pytest
 import tensorflow as tf
-from filled_modules import filled
-from flax import nnx
+from written_losses import written_loss
 
 import jaxport
 from compare.porting.model_source import model_source
@@ -177,17 +175,9 @@ WRITTEN: dict[str, Callable[[], Any]] = {
 }
 
 
-def losses(model: Any, change: Callable[[str], str] = lambda text: text) -> tuple[float, float]:
+def losses(model: Any, change: Callable[[str], str] | None = None) -> tuple[float, float]:
     """The loss of a batch as Keras has it, and as it is written and changed."""
-    architecture = _keras_compiled.of_model(model)
-    written = model_source(architecture)
-    training = training_source(architecture, written)
-    assert written.places == () and training.unwritten == ()
-    module_text, training_text = change(written.text), change(training.text)
-    assert (module_text, training_text) != (written.text, training.text) or change("1.0") == "1.0"
-    scope: dict[str, Any] = {"jax": jax, "jnp": jnp, "nnx": nnx, "optax": optax, "jaxport": jaxport, "Any": Any}
-    exec(f"from __future__ import annotations\n{training_text}", {**scope, written.class_name: Any}, scope)
-    module, draws = filled(written, module_text, model), np.random.default_rng(3)
+    (module, loss), draws = written_loss(model, change), np.random.default_rng(3)
     module.train()
     taken = next(iter(getattr(model, "inputs", ())), keras.KerasTensor((None, 3)))
     shape, is_table = (6, *taken.shape[1:]), "int" in taken.dtype
@@ -195,7 +185,7 @@ def losses(model: Any, change: Callable[[str], str] = lambda text: text) -> tupl
     predictions = model(given, training=True)
     targets = draws.integers(0, 2, 6) if "sparse" in str(model.loss) else draws.normal(size=predictions.shape)
     wanted = model.compute_loss(None, targets.astype("float32"), predictions)
-    return float(wanted), float(scope["loss"](module, (jnp.asarray(given),), jnp.asarray(targets)))
+    return float(wanted), float(loss(module, (jnp.asarray(given),), jnp.asarray(targets)))
 
 
 @pytest.mark.parametrize("name", WRITTEN)

@@ -37,11 +37,13 @@ class Line:
       text: an expression.
       defines: what it is assigned to.
       comment: that stands behind it.
+      nest: these as they stand before the sign; "" where they stand side by side.
     """
 
     text: str
     defines: tuple[Variable, ...] = ()
     comment: str = ""
+    nest: str = ""
 
 
 @dataclass(frozen=True)
@@ -53,12 +55,14 @@ class Definition:
       parameters: of it.
       body: its statements.
       result: the expression that it returns.
+      first: what stands before its parameters: one whose name is fixed, with its type.
     """
 
     name: Variable
     parameters: tuple[Variable, ...]
     body: tuple[Statement, ...]
     result: str
+    first: str = ""
 
 
 Statement = Line | Definition
@@ -90,7 +94,28 @@ def render(
       names_reserved: names that are taken for the module; calls of these stay.
       own: of the variables that are there, those of this body alone, whose names may be given anew.
     """
-    statements = _without_unread(statements, result, names_reserved) if result else statements
+    lines, (text,) = render_results(statements, (result,), names, names_reserved, own)
+    return [*lines, f"return {text}"] if result else lines
+
+
+def render_results(
+    statements: Sequence[Statement],
+    results: Sequence[str],
+    names: Mapping[str, str],
+    names_reserved: Sequence[str],
+    own: Sequence[str] = (),
+) -> tuple[list[str], list[str]]:
+    """The lines of a body, as of `render`, and the expressions of its results.
+
+    Args:
+      statements: in order.
+      results: expressions.
+      names: of the variables that are there, by token.
+      names_reserved: as of `render`.
+      own: likewise.
+    """
+    result = " ".join(results)
+    statements = _without_unread(statements, result, names_reserved) if result.strip() else statements
     last = _last_uses(statements, result)
     alive, lines = dict(names), list[str]()
     outer = frozenset(names) - {*own}
@@ -105,10 +130,10 @@ def render(
             alive.pop(token, None)
         for variable in statement.defines:
             alive[variable.token] = _free(variable.wanted, alive.values(), names_reserved)
-        targets = ", ".join(alive[variable.token] for variable in statement.defines)
+        targets = _with_names(statement.nest, alive) or ", ".join(alive[one.token] for one in statement.defines)
         comment = f"  # {statement.comment}" if statement.comment else ""
         lines.append(f"{targets} = {text}{comment}" if targets else f"{text}{comment}")
-    return [*lines, f"return {_with_names(result, alive)}"] if result else lines
+    return lines, [_with_names(expression, alive) for expression in results]
 
 
 def _without_unread(statements: Sequence[Statement], result: str, names_reserved: Sequence[str]) -> list[Statement]:
@@ -134,7 +159,8 @@ def _definition(definition: Definition, alive: Mapping[str, str], names_reserved
     inner = dict(alive)
     for parameter in definition.parameters:
         inner[parameter.token] = _free(parameter.wanted, inner.values(), names_reserved)
-    parameters_text = ", ".join(f"{inner[parameter.token]}: Any" for parameter in definition.parameters)
+    parameters = (f"{inner[parameter.token]}: Any" for parameter in definition.parameters)
+    parameters_text = ", ".join(filter(None, (definition.first, *parameters)))
     body = render(
         definition.body,
         definition.result,
