@@ -42,7 +42,7 @@ def layer_calls(
       with_gradients: whether the gradients of its result, a scalar, are taken too.
     """
     recording = _Recording()
-    with _op_by_op():
+    with op_by_op():
         # A model that builds its layers at the first call makes calls that no other has.
         function(*tensors)
         if not with_gradients:
@@ -55,7 +55,7 @@ def layer_calls(
 
 
 @contextmanager
-def _op_by_op() -> Iterator[None]:
+def op_by_op() -> Iterator[None]:
     """Inside, what is staged by tf.function runs as Python: layers are then called with values."""
     before = tf.config.functions_run_eagerly()
     tf.config.run_functions_eagerly(True)

@@ -29,6 +29,7 @@ from tf_reference import (
 )
 from tf_reference._function_graph import Reading
 from tf_reference._keras_described import describe
+from tf_reference._layer_calls import op_by_op
 from tf_reference._replaced_calls import replaced_attribute, replaced_calls
 from workloads._architecture import (
     ASSIGN,
@@ -357,7 +358,7 @@ class _Step:
             return [*outputs, *trace.results]
 
         try:
-            with _eagerly(), _call_graphs.floats(model, wider), _without_metrics(model, trace, dtypes):
+            with op_by_op(), _call_graphs.floats(model, wider), _without_metrics(model, trace, dtypes):
                 tensors = [tf.TensorSpec(shape, dtypes.get(dtype, dtype)) for shape, dtype in specs]
                 trace.concrete = tf.function(function, autograph=False).get_concrete_function(*tensors)
         except _traced_calls.NOT_FOLLOWED as error:
@@ -672,17 +673,6 @@ def _refuse(what: str) -> Callable[..., Any]:
 
 def _never(*arguments: Any) -> Any:
     raise AssertionError("a traced step is read, not run")
-
-
-@contextmanager
-def _eagerly() -> Iterator[None]:
-    """Inside, the body of a tf.function is a part of what calls it."""
-    before = tf.config.functions_run_eagerly()
-    tf.config.run_functions_eagerly(True)
-    try:
-        yield
-    finally:
-        tf.config.run_functions_eagerly(before)
 
 
 @contextmanager
