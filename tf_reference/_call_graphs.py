@@ -248,19 +248,30 @@ def layers_kept(trace: Trace, dtypes: Mapping[str, str]) -> Iterator[None]:
 
 
 def _operation(trace: Trace, call: Called, specs: Any, dtypes: Mapping[str, str]) -> Any:
-    """An operation that nobody runs, with the tensors that a layer is given as inputs."""
+    """Add an operation to the graph in place of a call, and return its results."""
     inputs = _plain_calls.tensors_in((call.given, call.named), tf.is_tensor)
     unique = list({id(tensor): tensor for tensor in inputs}.values())
     symbols = [symbol for symbol in tf.nest.flatten(specs) if symbol is not None]
     types = [dtypes.get(str(symbol.dtype), str(symbol.dtype)) for symbol in symbols]
-    outputs = tf.numpy_function(_never, unique, [tf.as_dtype(dtype) for dtype in types], stateful=False)
-    outputs = list(outputs) if isinstance(outputs, list | tuple) else [outputs]
-    for tensor, symbol in zip(outputs, symbols, strict=True):
-        tensor.set_shape(symbol.shape)
+    outputs = add_operation(unique, [(dtype, symbol.shape) for dtype, symbol in zip(types, symbols, strict=True)])
     trace.calls.append(replace(call, results=outputs))
     trace.operations.append(outputs[0].op)
     results = iter(outputs)
     return tf.nest.map_structure(lambda symbol: None if symbol is None else next(results), specs)
+
+
+def add_operation(inputs: Sequence[Any], outputs: Sequence[tuple[Any, Any]]) -> list[Any]:
+    """Add an operation that is read and never run to the graph, and return its results.
+
+    Args:
+      inputs: tensors.
+      outputs: dtype and shape of each result.
+    """
+    results = tf.numpy_function(_never, list(inputs), [tf.as_dtype(dtype) for dtype, _ in outputs], stateful=False)
+    results = list(results) if isinstance(results, list | tuple) else [results]
+    for tensor, (_, shape) in zip(results, outputs, strict=True):
+        tensor.set_shape(shape)
+    return results
 
 
 def _in_graph(value: Any) -> Any:
@@ -270,7 +281,7 @@ def _in_graph(value: Any) -> Any:
 
 
 def _never(*arguments: Any) -> Any:
-    raise AssertionError("a traced call is read, not run")
+    raise AssertionError("an operation of a trace is read, not run")
 
 
 def _symbol(value: Any, dtypes: Mapping[str, str]) -> Any:

@@ -16,7 +16,7 @@ from workloads._framework import Unsupported
 
 
 def compiled_with(model: Any) -> Mapping[str, Any]:
-    """What compile() was told, by the names of its arguments; nothing where Keras keeps none of it."""
+    """The arguments of compile() by name; empty where Keras keeps none of them."""
     return getattr(getattr(model, "_compile_config", None), "config", None) or {}
 
 

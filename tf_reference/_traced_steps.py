@@ -97,7 +97,7 @@ class _Trace:
         *,
         is_kept: bool = True,
     ) -> list[Any]:
-        """An operation that nobody runs.
+        """Add an operation that is read and never run, and return its results.
 
         Args:
           kind: of node that it becomes.
@@ -106,10 +106,7 @@ class _Trace:
           outputs: dtype and shape of each.
           is_kept: whether it is a part of the step where nothing reads it.
         """
-        results = tf.numpy_function(_never, list(inputs), [dtype for dtype, _ in outputs], stateful=False)
-        results = list(results) if isinstance(results, list | tuple) else [results]
-        for tensor, (_, shape) in zip(results, outputs, strict=True):
-            tensor.set_shape(shape)
+        results = _call_graphs.add_operation(inputs, outputs)
         self.operations[results[0].op.name] = kind, number
         self.results += results[:1] if is_kept else []
         return results
@@ -139,8 +136,8 @@ def read(model: Any) -> TracedModel:
     """
     _check_python(model)
     traced_model = _of_first_data(model, _data_specs(model), _Step.read)
-    alone = [(inputs, ()) for inputs, targets in _data_specs(model) if not targets]
     if traced_model.step.targets and not _reads_targets(traced_model.step):
+        alone = [(inputs, ()) for inputs, targets in _data_specs(model) if not targets]
         with suppress(Unsupported):
             return _of_first_data(model, alone, _Step.read)
     return traced_model
@@ -168,7 +165,7 @@ def optimizers(model: Any) -> Mapping[str, tuple[Any, Sequence[Any]]]:
 
 
 def _of_first_data(model: Any, specs: Iterable[_DataSpec], ask: Callable[[_Step], Result]) -> Result:
-    """What is asked of a step, for the first data that it takes."""
+    """Ask a step for something, with the first data on which it can be traced."""
     errors: list[Unsupported] = []
     for inputs, targets in specs:
         try:
@@ -669,10 +666,6 @@ def _refuse(what: str) -> Callable[..., Any]:
         raise Unsupported(f"it {what}")
 
     return refuse
-
-
-def _never(*arguments: Any) -> Any:
-    raise AssertionError("a traced step is read, not run")
 
 
 @contextmanager

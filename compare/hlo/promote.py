@@ -52,9 +52,9 @@ def promote(artifact: bytes, takes_narrow: bool = False) -> bytes:
         operations = bindings.operations(module)
         for operation in operations:
             _refuse_unsafe(operation)
-        _refuse_quantization(operations)
         main = main_function(module)
         types = [argument.type for argument in main.regions[0].blocks[0].arguments]
+        _refuse_quantization(operations, types)
         for operation in operations:
             _widen_operation(operation)
         batch_norm.expand_doubles(module)
@@ -184,10 +184,9 @@ def _makes_floats(operation: ir.Operation) -> bool:
     return makes_float and isinstance(_element(operation.operands[0].type), ir.IntegerType)
 
 
-def _refuse_quantization(operations: Sequence[ir.Operation]) -> None:
-    mains = [operation for operation in operations if _is_main(operation)]
-    arguments = [argument.type for main in mains for argument in main.regions[0].blocks[0].arguments]
-    if any(map(_is_float8, arguments)):
+def _refuse_quantization(operations: Sequence[ir.Operation], types: Sequence[ir.Type]) -> None:
+    """Raise where a program rounds to float8 what it computes with; one that takes float8 may."""
+    if any(map(_is_float8, types)):
         return
     for operation in operations:
         for result in operation.results:
@@ -195,10 +194,6 @@ def _refuse_quantization(operations: Sequence[ir.Operation]) -> None:
                 raise PromotionError(
                     "expected float8 in parameters and results, found arithmetic in it: float64 rounds otherwise"
                 )
-
-
-def _is_main(operation: ir.Operation) -> bool:
-    return operation.name == "func.func" and ir.StringAttr(operation.attributes["sym_name"]).value == "main"
 
 
 def _is_float8(type_: ir.Type) -> bool:

@@ -64,7 +64,7 @@ def port_name(architecture: Architecture) -> str:
 
 
 def sizes_text(architecture: Architecture, sizes: Sizes) -> str:
-    """The sizes of a workload; that it computes in a narrow type is told to the gates by a dimension of that name."""
+    """The sizes of a workload. A dimension names the narrow type that it computes in, if any: gates read it there."""
     types = {layer.compute_dtype for layer in architecture.source.layers}
     # In the order of their errors, where a model has both.
     narrow = next((name for name in NARROW if name in types), "")

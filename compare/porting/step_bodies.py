@@ -423,7 +423,7 @@ class StepBody(BodyWriter):
         return array is not None and not np.any(array)
 
     def _of_one(self, place: Place, own: Place) -> tuple[str, tuple[Statement, ...]]:
-        """What becomes of one gradient: an expression of `gradient`, and the statements before it."""
+        """The expression that turns `gradient` into what the optimizer takes, and the statements before it."""
         if self._sources_left(place) != {own}:
             raise UnwritableError("it computes the gradient of a weight from those of others")
         before, statements, nodes_before = dict(self.values), self.statements, set(self._written_nodes)

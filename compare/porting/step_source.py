@@ -157,7 +157,7 @@ class _Leaves:
         trainable = {key for key, (_, leaf) in self._leaves.items() if leaf.trainable}
         unknown = sorted(set(keys) - trainable)
         if unknown:
-            raise UnwritableError(f"it trains {unknown[0]}, which the module has not, or does not train")
+            raise UnwritableError(f"it trains {unknown[0]}, which is no trainable weight of the module")
         if set(keys) == trainable:
             return None
         places: list[str] = []

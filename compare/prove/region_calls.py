@@ -200,9 +200,10 @@ def _widen_as_xla(array: np.ndarray) -> np.ndarray:
     """The array in float64, with 0 for subnormal numbers: XLA's programs for CPUs read them so."""
     if not is_float(array):
         return array
+    values = wide(array)
     if array.dtype.kind == "c":
-        return wide(array)
-    return np.where(np.abs(wide(array)) < float(ml_dtypes.finfo(array.dtype).smallest_normal), 0.0, wide(array))
+        return values
+    return np.where(np.abs(values) < float(ml_dtypes.finfo(array.dtype).smallest_normal), 0.0, values)
 
 
 def _by_leaf(

@@ -96,12 +96,12 @@ class SplitPrograms:
                 self._regions = regions
                 return regions
             regions_to_check = regions.opened.without(holding)
-            first_calls = [call for call in calls if any(call is one for one in self._telling)]
+            first_calls = [call for call in calls if _is_among(call, self._telling)]
             # A call that refuted one value mostly refutes what is computed from it: it runs alone until it does not.
             if self._refute(first_calls, regions_to_check):
                 regions = None
                 continue
-            others = [call for call in calls if not any(call is one for one in first_calls)]
+            others = [call for call in calls if not _is_among(call, first_calls)]
             more = self._refute(others, regions_to_check)
             self._holding = {key for key in regions.opened.describe_all() if not _is_refuted(key, more)}
             if not more and not self._match_anew():
@@ -133,7 +133,7 @@ class SplitPrograms:
             others.append(pairs - noise)
         self._has_open_values |= any(others)
         telling = _choose_telling(calls, others)
-        self._telling += (call for call in telling if not any(call is one for one in self._telling))
+        self._telling += [call for call in telling if not _is_among(call, self._telling)]
         more = set[Matched]().union(*pairs_by_call)
         self._refuted |= more
         self._alignment = without_matches(self._alignment, more)
@@ -141,7 +141,7 @@ class SplitPrograms:
 
     def _was_matched_on(self, pair: Matched, call: Arguments) -> bool:
         telling = self._telling[: self._telling_when_matched.get(pair, 0)]
-        return any(call is one for one in (*self._drawn, *telling))
+        return _is_among(call, self._drawn) or _is_among(call, telling)
 
     def _match_anew(self) -> bool:
         """Match the values of cut points that were given up; whether that has matched any."""
@@ -218,6 +218,11 @@ def spread_out(calls: Sequence[Call]) -> Sequence[Call]:
         calls[position]
         for position in sorted({round(position) for position in np.linspace(0, len(calls) - 1, REFUTING_CALLS)})
     ]
+
+
+def _is_among(call: Arguments, calls: Sequence[Arguments]) -> bool:
+    """Whether a call is one of these; whether arrays are equal has no single answer."""
+    return any(call is one for one in calls)
 
 
 def _is_refuted(key: RegionKey, pairs: Collection[Matched]) -> bool:
