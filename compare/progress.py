@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -12,12 +12,20 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+Steps = int | Sequence[float]
+"""The number of steps of a stage, or how long each step takes, relative to the others."""
+
+
+def count_steps(steps: Steps) -> int:
+    """How many steps these are."""
+    return steps if isinstance(steps, int) else len(steps)
+
 
 class Reporter(ABC):
     """Receives stages (the parity of a workload, a pair of processes) and the steps inside them."""
 
     @abstractmethod
-    def stage(self, text: str, steps: int) -> None:
+    def stage(self, text: str, steps: Steps) -> None:
         """A new stage begins."""
 
     @abstractmethod
@@ -44,7 +52,7 @@ class Reporter(ABC):
 class Silent(Reporter):
     """Prints nothing: for --json and for callers of the library."""
 
-    def stage(self, text: str, steps: int) -> None:
+    def stage(self, text: str, steps: Steps) -> None:
         """Nothing."""
 
     def step(self, text: str) -> None:
@@ -59,6 +67,40 @@ class Silent(Reporter):
 
 QUIET_S = 10
 """A log is silent for so long before the next step is a line of its own."""
+ESTIMATE_S = 30
+"""The time left of a stage is estimated after so long: start-up is no measure of what follows."""
+
+
+class _TimeLeft:
+    """Estimates the time left of a stage whose steps have known shares of its time.
+
+    Args:
+      steps: the steps; nothing is estimated of a mere number.
+      start: seconds on the clock when the stage began.
+    """
+
+    def __init__(self, steps: Steps, start: float) -> None:
+        self._shares, self._start = () if isinstance(steps, int) else steps, start
+        self._count, self._end = 0, start
+
+    def begin_step(self, now: float) -> None:
+        """Note that the next step begins: the steps before it tell how long the others take.
+
+        Args:
+          now: seconds on the clock.
+        """
+        share = sum(self._shares[: self._count])
+        self._count += 1
+        self._end = self._start + (now - self._start) * sum(self._shares) / share if share else self._start
+
+    def describe(self, now: float) -> str:
+        """Words behind a step; empty where nothing can be estimated, or more time has passed than was estimated.
+
+        Args:
+          now: seconds on the clock.
+        """
+        is_early, is_late = now - self._start < ESTIMATE_S, self._end <= now
+        return "" if is_early or is_late else f" (about {_in_words(self._end - now)} to the end)"
 
 
 class Lines(Reporter):
@@ -67,22 +109,26 @@ class Lines(Reporter):
     def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
         self._console, self._clock = console, clock
         self._start = self._last = clock()
-        self._stage, self._steps, self._number = "", 0, 0
+        self._stage, self._steps, self._number, self._position = "", 0, 0, ""
+        self._left = _TimeLeft(0, self._start)
 
-    def stage(self, text: str, steps: int) -> None:
+    def stage(self, text: str, steps: Steps) -> None:
         """Print the stage."""
-        self._stage, self._steps, self._number = text, steps, 0
+        self._stage, self._steps, self._number, self._position = text, count_steps(steps), 0, ""
         self.result(text)
+        self._left = _TimeLeft(steps, self._last)
 
     def step(self, text: str) -> None:
         """Print it if nothing was printed for `QUIET_S`: all steps would flood a log."""
         self._number += 1
-        self.detail(f"{text}, step {self._number} of {max(self._steps, self._number)}")
+        self._position = f", step {self._number} of {max(self._steps, self._number)}"
+        self._left.begin_step(self._clock())
+        self.detail(text)
 
     def detail(self, text: str) -> None:
-        """Print it if nothing was printed for `QUIET_S`."""
-        if self._clock() - self._last >= QUIET_S:
-            self.result(f"{self._stage}: {text}")
+        """Print it, with the step that it is part of, if nothing was printed for `QUIET_S`."""
+        if (now := self._clock()) - self._last >= QUIET_S:
+            self.result(f"{self._stage}: {text}{self._position}{self._left.describe(now)}")
 
     def result(self, text: str) -> None:
         """Print it as a stage is."""
@@ -104,11 +150,13 @@ class Bars(Reporter):
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=30),
             TimeElapsedColumn(),
+            TextColumn("{task.fields[left]}"),
             TextColumn("{task.fields[doing]}", style="dim", markup=False),
             console=console,
             **how,
         )
         self._task = None
+        self._left = _TimeLeft(0, 0.0)
 
     def __enter__(self) -> Bars:
         self._progress.start()
@@ -120,30 +168,35 @@ class Bars(Reporter):
         self._finish()
         self._progress.stop()
 
-    def stage(self, text: str, steps: int) -> None:
+    def stage(self, text: str, steps: Steps) -> None:
         """Finish the bar before, start one."""
         self._finish()
-        self._task = self._progress.add_task(text, total=steps, doing="")
+        self._task = self._progress.add_task(text, total=count_steps(steps), doing="", left="")
+        self._left = _TimeLeft(steps, time.monotonic())
         self._progress.refresh()
 
     def step(self, text: str) -> None:
         """Advance the bar."""
         if self._task is not None:
-            self._progress.update(self._task, advance=1, doing=text, refresh=True)
+            self._left.begin_step(time.monotonic())
+            self._progress.update(self._task, advance=1, doing=text, left=self._time_left(), refresh=True)
 
     def detail(self, text: str) -> None:
         """Show it beside the bar."""
         if self._task is not None:
-            self._progress.update(self._task, doing=text, refresh=True)
+            self._progress.update(self._task, doing=text, left=self._time_left(), refresh=True)
 
     def result(self, text: str) -> None:
         """Print it above the bar."""
         self._progress.console.print(Text(text), soft_wrap=True)
 
+    def _time_left(self) -> str:
+        return self._left.describe(time.monotonic()).strip()
+
     def _finish(self) -> None:
         if self._task is not None:
             task = self._progress.tasks[self._task]
-            self._progress.update(self._task, completed=task.total, doing="")
+            self._progress.update(self._task, completed=task.total, doing="", left="")
 
 
 class Countdown:

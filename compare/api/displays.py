@@ -11,7 +11,7 @@ from typing import Any
 
 from rich.console import Console
 
-from compare.progress import Bars, Reporter, Silent
+from compare.progress import Bars, Reporter, Silent, Steps, count_steps
 from compare.report import terminal
 from compare.sides.callers_thread import CallersThread
 
@@ -66,9 +66,9 @@ class NotebookBar(Reporter):
     ) -> None:
         self._draw("")
 
-    def stage(self, text: str, steps: int) -> None:
+    def stage(self, text: str, steps: Steps) -> None:
         """Start a bar."""
-        self._stage, self._steps, self._done = text, max(steps, 1), 0
+        self._stage, self._steps, self._done = text, max(count_steps(steps), 1), 0
         self._draw(self._page(""))
 
     def step(self, text: str) -> None:
@@ -116,7 +116,7 @@ class InCallersThread(Reporter):
     def __init__(self, reporter: Reporter, thread: CallersThread) -> None:
         self._shown, self._thread = reporter, thread
 
-    def stage(self, text: str, steps: int) -> None:
+    def stage(self, text: str, steps: Steps) -> None:
         """A new stage begins."""
         self._thread.run(partial(self._shown.stage, text, steps))
 

@@ -54,6 +54,17 @@ def judge_gates(sides: BothSides, ordinary: Mapping[tuple[str, str], float] | No
     return judge_held(comparison.evidence, comparison.leaves)
 
 
+def compare_strictly(sides: BothSides, pass_: str) -> Leaves:
+    """Every leaf of a pass beside its strictest bound, by gate: nothing is done to explain an error.
+
+    Args:
+      sides: one workload, with what both sides delivered of the pass.
+      pass_: the pass.
+    """
+    leaves = held_leaves(_evidence(sides))
+    return {gate: [leaf for leaf in of_gate if leaf.place.pass_ == pass_] for gate, of_gate in leaves.items()}
+
+
 @dataclass(frozen=True)
 class _Comparison:
     """The evidence of a workload, each array of it beside its bound.

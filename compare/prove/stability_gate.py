@@ -27,7 +27,6 @@ def with_stability(sides: BothSides, parity: Parity) -> Parity:
       sides: one workload, with what both sides delivered of it.
       parity: that of ordinary inputs.
     """
-    sides.reporter.step("stability")
     name = sides.instance.workload.name
     if parity.verdict == FAIL:
         return with_sweep(parity, name, Swept(reason="not judged: the port already differs at ordinary inputs"), ())

@@ -75,6 +75,7 @@ def sweep(sides: BothSides, options: Options) -> Swept:
 
 def _sweep_pass(sides: BothSides, pass_: str, dtype: str, options: Options, eager: AskEager) -> Swept:
     """A pass by regions; as whole programs where these do not decide, or a compiler's options act on all of it."""
+    sides.reporter.step(f"stability, {pass_}")
     programs, exact = sides.programs(pass_), sides.doubles.programs.get((TF, pass_))
     by_regions = (
         None if options or programs is None else sweep_regions(pass_, sides.instance, programs, dtype, sides.reporter)

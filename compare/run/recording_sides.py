@@ -11,7 +11,7 @@ from compare.progress import Reporter
 from compare.prove import (
     other_sizes,
 )
-from compare.prove.collect import attempt, collect_evidence, steps_of
+from compare.prove.collect import attempt, collect_evidence
 from compare.prove.collect_program import collect_program
 from compare.record.workload_part import Failure
 from compare.sides import requests
@@ -47,15 +47,17 @@ def record_side(
       RequestError: the workload has no such pass, or no such size.
     """
     small, large = on_pass(prepare_both(workload, size, data, scratch, parity_size), main_pass)
-    reporter.stage(f"{workload.name}: recording the {side.name} side", steps_of(small))
+    others = [instance for instance in prepare_others(small, scratch) if isinstance(instance, Prepared)]
+    reporter.stage(f"{workload.name}: recording the {side.name} side", 2 + len(others))
+    reporter.step("every pass")
     delivery = collect_evidence(side, small, reporter)
+    reporter.step("programs")
     if not delivery.lost:
         collect_program(side, large, delivery, reporter, reload=large is not small)
     program, case = delivery.portable, large.loading.cases[0]
     if program is not None and not delivery.lost:
         # A refusal is kept in the record too: a run finds that cell empty, with the reason.
         attempt(delivery, lambda: _run_compiled(side, program, case))
-    others = [instance for instance in prepare_others(small, scratch) if isinstance(instance, Prepared)]
     return delivery.failures + ([] if delivery.lost else _record_others(side, others, reporter))
 
 

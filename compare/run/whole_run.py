@@ -24,24 +24,24 @@ from compare.measure import measurements, peers, timed_sets
 from compare.progress import Reporter
 from compare.prove import cells, index_ranges, on_targets, program_alignment, program_pairs, unrolling
 from compare.prove.both_sides import BothSides, ask_both
-from compare.prove.collect import Collected, steps_of
+from compare.prove.collect import Collected
 from compare.prove.collect_program import collect_program
-from compare.prove.judging import judge_gates
+from compare.prove.judging import compare_strictly, judge_gates
 from compare.prove.other_sizes import with_others
 from compare.prove.program_alignment import Examined, Scope
-from compare.prove.refused_cases import collect_accepted
+from compare.prove.refused_cases import PassEvidence, collect_with_doubles
 from compare.prove.stability_gate import with_stability
 from compare.record.envelope import Environment, Record
 from compare.record.parity_part import Parity
 from compare.record.target_part import Target
-from compare.record.vocabulary import FAIL, PASS
+from compare.record.vocabulary import FAIL, PASS, PASS_WORDS
 from compare.record.workload_part import Failure, Workload
 from compare.run import record_parts
-from compare.run.first_failure import find_first_failure, locate_failure
+from compare.run.first_failure import judge_first_failure, locate_failure
 from compare.run.kept_judgements import Judgement, Judgements
+from compare.run.planned_checks import describe_gates, describe_pass, plan_checks, plan_stages
 from compare.sides._side import SIDES, BadTarget
 from compare.sides.pool import Pool
-from compare.sides.remembering import RememberingPool
 from compare.sides.workers import failure_of
 from workloads._declared import AnyWorkload
 from workloads._framework import UNROLLED
@@ -97,21 +97,13 @@ def run(
     _check_sizes(request)
     with tempfile.TemporaryDirectory(prefix="jaxport-") as folder:
         scratch = Path(folder)
-        with nullcontext(pool) if pool else _start_pool(request, scratch) as judging:
+        with nullcontext(pool) if pool else Pool(request.sources_with_peers(), scratch, request.timeout_s) as judging:
             all_judged = _judge_all(request, judging, scratch, reporter, judgements)
         environment = record_parts.environment(all_judged.sides)
         if not all_judged.to_time or not request.plans:
             record = record_parts.envelope(environment, all_judged.parts, request.size, {}, {}, {})
             return RunResult(record, all_judged.views, all_judged.interrupted)
         return _time(request, all_judged, environment, scratch, reporter)
-
-
-def _start_pool(request: Request, scratch: Path) -> Pool:
-    """The workers of a run. With --fail-fast they remember their answers, which later stages ask for again."""
-    sources = request.sources_with_peers()
-    if request.fail_fast:
-        return RememberingPool(sources, scratch, request.timeout_s, SIDES)
-    return Pool(sources, scratch, request.timeout_s)
 
 
 def _time(
@@ -225,7 +217,8 @@ def _judge(
         both = prepare_both(workload, request.size, request.data, scratch, request.parity_size)
         _check_unrolled(workload, request.unrolled)
         small, large = on_pass(both, UNROLLED if request.unrolled else request.main_pass, request.unrolled)
-        reporter.stage(f"{workload.name}: parity and programs", 2 * steps_of(small))
+        checks = plan_checks(small, request)
+        reporter.stage(f"{workload.name}: parity and programs", [check.share for check in checks])
         judge = partial(_judge_one, pool, small, large, scratch, reporter, request)
         return store.judge(pool, (small, large), judge, reporter.result) if store else judge()
     except (RequestError, BadTarget) as error:
@@ -246,17 +239,17 @@ def _judge_one(
     request: Request,
 ) -> Judgement:
     """Nothing may be timed where parity fails."""
-    if request.fail_fast and (first := find_first_failure(pool, small, request, reporter)):
-        sides, parity = first
-        return _stop(sides.instance if large is small else large, small.size, sides, parity)
-    sides, tables = collect_accepted(pool, small, reporter, request.modes)
+    evidence, first_failure = _collect(pool, small, request, reporter)
+    sides = evidence.sides
     if large is small:
         large = sides.instance
-    elif tables:
-        large = index_ranges.draw_within(large, tables)
+    elif evidence.tables:
+        large = index_ranges.draw_within(large, evidence.tables)
+    if first_failure is not None:
+        return _stop(large, small.size, sides, first_failure)
+    reporter.step("gates")
     small = sides.instance
-    sides.check_structure()
-    sides = sides.with_doubles().with_more_cases().with_late_steps()
+    sides = sides.with_more_cases().with_late_steps()
     deliveries, failures = sides.deliveries, sides.failures
 
     def collect_main(name: str) -> Collected:
@@ -267,7 +260,9 @@ def _judge_one(
             deliveries[name].failures += unrolling.check(pool.get(name), large, deliveries[name], reporter)
         return deliveries[name]
 
-    parity = with_stability(sides, judge_gates(sides))
+    parity = judge_gates(sides)
+    reporter.result(f"{small.workload.name}: {describe_gates(parity)}")
+    parity = with_stability(sides, parity)
     if request.fail_fast and parity.verdict == FAIL:
         return _stop(large, small.size, sides, locate_failure(sides, parity))
     parity = with_others(sides, parity, scratch)
@@ -278,6 +273,7 @@ def _judge_one(
     if request.parity_only:
         no_cells = record_parts.empty_cells("parity alone was asked for")
         return Judgement(record_parts.workload(large, small.size, deliveries, parity, no_cells, None, failures))
+    reporter.step("programs")
     deliveries = ask_both(failures, collect_main, names=list(deliveries))
     table = _cells(pool, deliveries, large, failures)
     examination = _examine(pool, large, deliveries, table, failures, reporter) if request.alignment else None
@@ -294,6 +290,31 @@ def _judge_one(
         part = replace(part, peers=results)
         to_time = peers.join(to_time, results, deliveries["tf"].main_pass)
     return Judgement(part, view, to_time)
+
+
+def _collect(
+    pool: Pool, instance: Prepared, request: Request, reporter: Reporter
+) -> tuple[PassEvidence, Parity | None]:
+    """The evidence of both sides, pass by pass, and the first failure, at which --fail-fast stops.
+
+    After each pass a line says which gates hold there.
+    """
+    stages = plan_stages(instance)
+    collecting = collect_with_doubles(pool, instance, reporter, request.modes, stages)
+    while True:
+        ((pass_,), *stages) = stages
+        reporter.step(PASS_WORDS[pass_])
+        evidence = next(collecting)
+        sides = evidence.sides
+        sides.check_structure()
+        if not any(map(sides.is_lost, SIDES)):
+            summary = describe_pass(pass_, compare_strictly(sides, pass_))
+            reporter.result(f"{instance.workload.name}: {summary}")
+        if not stages:
+            return evidence, None
+        first_failure = judge_first_failure(sides, evidence.passes) if request.fail_fast else None
+        if first_failure is not None:
+            return evidence, first_failure
 
 
 def _stop(instance: Prepared, parity_size: str, sides: BothSides, parity: Parity) -> Judgement:

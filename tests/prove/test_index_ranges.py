@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import jax
@@ -14,11 +15,14 @@ from jax import export
 
 from compare.inputs import at_size
 from compare.inputs.at_size import Prepared
+from compare.progress import Silent
+from compare.prove import both_sides
 from compare.prove.collect import FLOAT32, Collected
-from compare.prove.index_ranges import collect_within_tables
+from compare.prove.refused_cases import PassEvidence, collect_accepted
 from compare.prove.subjects import twin_of
 from compare.record.workload_part import Failure
-from workloads._framework import FORWARD, Parameter, Program, Result
+from compare.sides.replies import Changed
+from workloads._framework import FORWARD, GRADIENTS, KINKS, Parameter, Program, Result
 from workloads._spec import ArraySpec, Workload
 
 NODES, EDGES = (6, 4), (9, 2)
@@ -50,35 +54,81 @@ def program(function: Callable[..., Any]) -> Program:
     return Program(exported.mlir_module_serialized, parameters, (Result("output", result.shape, str(result.dtype)),))
 
 
-def asked(drawn: Prepared, function: Callable[..., Any], table: int) -> tuple[list[Prepared], Prepared, dict[str, Any]]:
-    """What each side was asked for, by an original that refuses indices beyond a table."""
-    calls: list[Prepared] = []
-    written = program(function)
+class Refusing:
+    """Both sides of a function; the original refuses indices beyond a table, and gradients in singular cases.
 
-    def collect(name: str, at: Prepared) -> Collected:
-        calls.append(at)
-        delivered = Collected(name, modes={FORWARD: ["eager"]}, programs={(FORWARD, FLOAT32): written})
+    Attributes:
+      calls: the arrays that each side loaded, in order.
+    """
+
+    def __init__(self, function: Callable[..., Any], table: int, singular: Collection[str] = ()) -> None:
+        self.calls: list[Prepared] = []
+        self._program, self._table, self._singular = program(function), table, singular
+
+    def begin(self, side: Any, at: Prepared, modes: object = ()) -> Collected:
+        self.calls.append(at)
+        return Collected(side.name, modes={FORWARD: ["eager"], GRADIENTS: ["eager"]})
+
+    def collect(self, side: Any, pass_: str, at: Prepared, delivery: Collected, reporter: object) -> None:
+        delivery.programs[pass_, FLOAT32] = self._program
         for case, arrays in twin_of(at).cases.items():
-            if name == "jax" or arrays["e"].max() < table:
-                delivered.outputs[f"{name}/eager", FORWARD, case] = {"output": np.zeros(1)}
+            beyond = pass_ == FORWARD and arrays["e"].max() >= self._table
+            if side.name == "tf" and (beyond or (pass_ == GRADIENTS and case in self._singular)):
+                reason = "indices[0] = 9 is not in [0, 6)" if beyond else "Input matrix is not invertible"
+                delivery.failures.append(Failure("tf", "outputs", reason, mode="eager", of_pass=pass_))
             else:
-                delivered.failures.append(Failure(name, "outputs", "indices[0] = 9 is not in [0, 6)"))
-        return delivered
+                delivery.outputs[f"{side.name}/eager", pass_, case] = {"output": np.zeros(1)}
 
-    failures: list[Failure] = []
-    collected, within, _ = collect_within_tables(drawn, collect, failures)
-    return calls, within, {"failures": failures, "remarks": collected["tf"].remarks}
+
+@pytest.fixture
+def collect(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[PassEvidence]]:
+    """Collects from `Refusing` sides, stage by stage."""
+
+    def collect(drawn: Prepared, sides: Refusing) -> list[PassEvidence]:
+        monkeypatch.setattr(both_sides, "begin_evidence", sides.begin)
+        monkeypatch.setattr(both_sides, "collect_pass", sides.collect)
+        monkeypatch.setattr(both_sides, "changed_by", lambda side: Changed())
+        pool: Any = SimpleNamespace(renew=lambda name: None, get=lambda name: SimpleNamespace(name=name))
+        return list(collect_accepted(pool, drawn, Silent(), stages=((FORWARD,), (GRADIENTS,))))
+
+    return collect
 
 
 @pytest.mark.parametrize(("function", "table"), [(summed, 5), (picked, 6)])
 def test_what_the_original_refuses_is_drawn_within_the_table(
-    function: Callable[..., Any], table: int, tmp_path: Path
+    function: Callable[..., Any], table: int, tmp_path: Path, collect: Callable[..., list[PassEvidence]]
 ) -> None:
-    calls, within, said = asked(prepared(tmp_path), function, table)
-    assert len(calls) == 4 and not said["failures"]
-    drawn = np.concatenate([arrays["e"].ravel() for arrays in twin_of(within).cases.values()])
-    assert set(drawn.tolist()) == set(range(table))
-    assert f"'e=i32[...]:0..{table}'" in said["remarks"][0]
+    sides = Refusing(function, table)
+    forward, both = collect(prepared(tmp_path), sides)
+    assert len(sides.calls) == 4 and not both.sides.failures
+    assert (forward.passes, both.passes) == ((FORWARD,), (FORWARD, GRADIENTS))
+    drawn = np.concatenate([arrays["e"].ravel() for arrays in twin_of(both.sides.instance).cases.values()])
+    assert set(drawn.tolist()) == set(range(table)) and both.tables == {"e": table}
+    assert f"'e=i32[...]:0..{table}'" in both.sides.deliveries["tf"].remarks[0]
+
+
+def test_a_case_of_kinks_that_has_no_gradient_is_left_out_of_every_pass(
+    tmp_path: Path, collect: Callable[..., list[PassEvidence]]
+) -> None:
+    drawn = prepared(tmp_path, low=0, high=5)
+    kinks = next(case for case in drawn.loading.cases if case.startswith(KINKS))
+    sides = Refusing(picked, 6, singular={kinks})
+    forward, both = collect(drawn, sides)
+    outputs = both.sides.deliveries["tf"].outputs
+    assert {case for _, _, case in forward.sides.deliveries["tf"].outputs} == set(drawn.loading.cases)
+    assert {(pass_, case) for _, pass_, case in outputs} == {
+        (pass_, case) for pass_ in (FORWARD, GRADIENTS) for case in drawn.loading.cases if case != kinks
+    }
+    assert kinks in both.sides.deliveries["tf"].remarks[0] and not both.sides.failures
+
+
+def test_a_refusal_of_an_ordinary_case_stays_a_failure(
+    tmp_path: Path, collect: Callable[..., list[PassEvidence]]
+) -> None:
+    drawn = prepared(tmp_path, low=0, high=5)
+    (_, both) = collect(drawn, Refusing(picked, 6, singular=set(drawn.loading.cases)))
+    assert both.sides.instance is drawn
+    assert {failure.reason for failure in both.sides.failures} == {"Input matrix is not invertible"}
 
 
 @pytest.mark.parametrize(
@@ -90,9 +140,10 @@ def test_what_the_original_refuses_is_drawn_within_the_table(
     ],
 )
 def test_everything_else_is_asked_once(
-    function: Callable[..., Any], table: int, given: dict[str, int], tmp_path: Path
-) -> None:
-    drawn = prepared(tmp_path, **given)
-    calls, within, said = asked(drawn, function, table)
-    assert within is drawn and len(calls) == 2
-    assert bool(said["failures"]) is (table < 100)
+    function: Callable[..., Any], table: int, given: dict[str, int], tmp_path: Path,
+    collect: Callable[..., list[PassEvidence]],
+) -> None:  # fmt: skip
+    drawn, sides = prepared(tmp_path, **given), Refusing(function, table)
+    (_, both) = collect(drawn, sides)
+    assert both.sides.instance is drawn and len(sides.calls) == 2
+    assert bool(both.sides.failures) is (table < 100)
