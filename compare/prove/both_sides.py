@@ -82,8 +82,11 @@ class BothSides:
                 f"{_nest(leaves['tf'])} from TensorFlow and {_nest(leaves['jax'])} from JAX: return the same nest"
             )
 
-    def collect_pass(self, pass_: str) -> None:
-        """Ask both sides at once for all that parity needs of a pass. What fails is added to `failures`.
+    def collect(self, passes: Sequence[str]) -> None:
+        """Ask both sides at once for all that parity needs of some passes. What fails is added to `failures`.
+
+        Args:
+          passes: in order; neither side waits for the other between two of them.
 
         Raises:
           BadTarget: the function or file that was named for a side does not exist.
@@ -91,8 +94,9 @@ class BothSides:
 
         def ask(delivery: Collected) -> list[Failure]:
             count_before = len(delivery.failures)
-            if not delivery.lost:
-                collect_pass(self.pool.get(delivery.side), pass_, self.instance, delivery, self.reporter)
+            for pass_ in passes:
+                if not delivery.lost:
+                    collect_pass(self.pool.get(delivery.side), pass_, self.instance, delivery, self.reporter)
             return delivery.failures[count_before:]
 
         self._ask_each(ask)

@@ -58,6 +58,7 @@ def collect_accepted(
     Raises:
       BadTarget: the function or file that was named for a side does not exist.
     """
+    count_passes = sum(map(len, stages))
     tables: Tables = {}
     passes: tuple[str, ...] = ()
     remarks: list[str] = []
@@ -65,7 +66,7 @@ def collect_accepted(
     def begin_again(instance: Prepared) -> BothSides:
         """All passes so far on other arrays; a pass that was judged before may have other cases now."""
         sides = begin_both(pool, instance, reporter, modes)
-        _collect(sides, passes)
+        sides.collect(passes)
         if TF in sides.deliveries:
             sides.deliveries[TF].remarks += remarks
         return sides
@@ -73,14 +74,14 @@ def collect_accepted(
     sides = begin_both(pool, instance, reporter, modes)
     for stage in stages:
         passes = (*passes, *stage)
-        _collect(sides, stage)
+        sides.collect(stage)
         if FORWARD in stage and (tables := find_tables(sides.instance, sides.deliveries)):
             remarks += [messages.drawn_within(name, table) for name, table in tables.items()]
             sides = begin_again(draw_within(sides.instance, tables))
         if reasons := _refused_kinks(sides.instance, sides.deliveries, passes):
             remarks.append(messages.refused_kinks(list(reasons), next(iter(reasons.values()))))
             sides = begin_again(_without(sides.instance, reasons))
-        if passes == PASSES:
+        if len(passes) == count_passes:
             sides.note_changes()
         yield PassEvidence(sides, tables, passes)
 
@@ -101,11 +102,6 @@ def collect_with_doubles(
         sides = sides.with_doubles(rest)
         before = replace(evidence, sides=sides)
         yield before
-
-
-def _collect(sides: BothSides, passes: Sequence[str]) -> None:
-    for pass_ in passes:
-        sides.collect_pass(pass_)
 
 
 def _without(instance: Prepared, cases: Collection[str]) -> Prepared:

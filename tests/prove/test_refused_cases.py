@@ -1,8 +1,8 @@
-"""Indices that nobody gave a range are drawn within what they index, where TensorFlow refuses what lies beyond."""
+"""Inputs that TensorFlow refuses: indices are drawn within what they index, and singular cases of kinks are left out."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,9 +18,10 @@ from compare.inputs.at_size import Prepared
 from compare.progress import Silent
 from compare.prove import both_sides
 from compare.prove.collect import FLOAT32, Collected
-from compare.prove.refused_cases import PassEvidence, collect_accepted
+from compare.prove.refused_cases import AT_ONCE, PassEvidence, collect_accepted
 from compare.prove.subjects import twin_of
 from compare.record.workload_part import Failure
+from compare.sides._side import SIDES
 from compare.sides.replies import Changed
 from workloads._framework import FORWARD, GRADIENTS, KINKS, Parameter, Program, Result
 from workloads._spec import ArraySpec, Workload
@@ -54,6 +55,9 @@ def program(function: Callable[..., Any]) -> Program:
     return Program(exported.mlir_module_serialized, parameters, (Result("output", result.shape, str(result.dtype)),))
 
 
+Stages = Sequence[Sequence[str]]
+
+
 class Refusing:
     """Both sides of a function; the original refuses indices beyond a table, and gradients in singular cases.
 
@@ -63,6 +67,7 @@ class Refusing:
 
     def __init__(self, function: Callable[..., Any], table: int, singular: Collection[str] = ()) -> None:
         self.calls: list[Prepared] = []
+        self.changes = Changed()
         self._program, self._table, self._singular = program(function), table, singular
 
     def begin(self, side: Any, at: Prepared, modes: object = ()) -> Collected:
@@ -84,12 +89,12 @@ class Refusing:
 def collect(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[PassEvidence]]:
     """Collects from `Refusing` sides, stage by stage."""
 
-    def collect(drawn: Prepared, sides: Refusing) -> list[PassEvidence]:
+    def collect(drawn: Prepared, sides: Refusing, stages: Stages = ((FORWARD,), (GRADIENTS,))) -> list[PassEvidence]:
         monkeypatch.setattr(both_sides, "begin_evidence", sides.begin)
         monkeypatch.setattr(both_sides, "collect_pass", sides.collect)
-        monkeypatch.setattr(both_sides, "changed_by", lambda side: Changed())
+        monkeypatch.setattr(both_sides, "changed_by", lambda side: sides.changes)
         pool: Any = SimpleNamespace(renew=lambda name: None, get=lambda name: SimpleNamespace(name=name))
-        return list(collect_accepted(pool, drawn, Silent(), stages=((FORWARD,), (GRADIENTS,))))
+        return list(collect_accepted(pool, drawn, Silent(), stages=stages))
 
     return collect
 
@@ -147,3 +152,14 @@ def test_everything_else_is_asked_once(
     (_, both) = collect(drawn, sides)
     assert both.sides.instance is drawn and len(sides.calls) == 2
     assert bool(both.sides.failures) is (table < 100)
+
+
+@pytest.mark.parametrize("stages", [((FORWARD,),), ((FORWARD,), (GRADIENTS,)), AT_ONCE], ids=["one", "two", "at once"])
+def test_code_that_replaces_a_function_of_numpy_fails_whatever_the_passes_are(
+    stages: Stages, tmp_path: Path, collect: Callable[..., list[PassEvidence]]
+) -> None:
+    sides = Refusing(picked, 100)
+    sides.changes = Changed(replaced=("numpy.array",))
+    (*_, last) = collect(prepared(tmp_path), sides, stages)
+    assert len(last.sides.failures) == len(SIDES)
+    assert all("found numpy.array replaced" in failure.reason for failure in last.sides.failures)
