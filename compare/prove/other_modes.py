@@ -24,7 +24,7 @@ def with_xla(evidence: Evidence, leaves: Leaves, twin: Twin, doubles: Doubles) -
     """The evidence with XLA's float64 results, in cases where TensorFlow's modes differ, or where the port fails.
 
     Args:
-      evidence: the evidence to judge.
+      evidence: the evidence to judge; XLA's results that it has are not computed again.
       leaves: every comparison with its bound.
       twin: the workload's arrays, with all cases.
       doubles: the float64 programs, and their results.
@@ -35,7 +35,8 @@ def with_xla(evidence: Evidence, leaves: Leaves, twin: Twin, doubles: Doubles) -
     by_mode: dict[tuple[str, str], Otherwise] = {}
     runs_to_judge = _select_runs(leaves)
     for pass_ in (FORWARD, GRADIENTS):
-        cases = [case for case in evidence.float_cases(pass_) if (pass_, case) in runs_to_judge]
+        runs = [(pass_, case) for case in evidence.float_cases(pass_)]
+        cases = [case for _, case in runs if (pass_, case) in runs_to_judge - evidence.otherwise.keys()]
         program = doubles.programs.get((TF, pass_))
         if cases and program is not None and _is_eager(evidence, pass_):
             for case, arrays in running(program, twin).by_case(cases).items():

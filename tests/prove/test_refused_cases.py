@@ -1,4 +1,4 @@
-"""Inputs that TensorFlow refuses: indices are drawn within what they index, and singular cases of kinks are left out."""
+"""Inputs that TensorFlow refuses: indices are drawn within what they index, singular cases of kinks are left out."""
 
 from __future__ import annotations
 
