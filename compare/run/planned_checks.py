@@ -76,7 +76,7 @@ def describe_pass(pass_: str, leaves: Mapping[str, Sequence[Held]]) -> str:
     verdicts = {gate: compose(leaf.verdict for leaf in of_gate) for gate, of_gate in leaves.items() if of_gate}
     parts = []
     if holding := [gate for gate, verdict in verdicts.items() if verdict == PASS]:
-        parts.append(f"{', '.join(holding)} hold on the drawn arrays")
+        parts.append(f"{', '.join(holding)} hold{'s' * (len(holding) == 1)} on the drawn arrays")
     if failing := [gate for gate, verdict in verdicts.items() if verdict == FAIL]:
         first = next(leaf for gate in failing for leaf in leaves[gate] if leaf.verdict == FAIL)
         source = f"{first.place.leaf} of {first.place.found_from}"
