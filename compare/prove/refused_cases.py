@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from compare.inputs.at_size import Prepared, with_arrays
-from compare.parity import messages
+from compare.parity import unjudged
 from compare.parity.evidence import TF_REFERENCE
 from compare.progress import Reporter
 from compare.prove.both_sides import BothSides, ask_both, evidence_of
@@ -54,7 +54,7 @@ def collect_accepted(
     failures: list[Failure] = []
     deliveries = ask_both(failures, lambda name: collect(name, smaller))
     if TF in deliveries:
-        deliveries[TF].remarks.append(messages.refused_kinks(list(reasons), next(iter(reasons.values()))))
+        deliveries[TF].remarks.append(unjudged.refused_kinks(list(reasons), next(iter(reasons.values()))))
     return BothSides(pool, smaller, deliveries, failures, reporter), tables
 
 

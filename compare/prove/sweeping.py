@@ -14,7 +14,7 @@ from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.executing import Options, ProgramLost
 from compare.hlo.promote import PromotionError
 from compare.inputs.at_size import Prepared
-from compare.parity import messages, stability
+from compare.parity import messages, stability, unjudged
 from compare.parity.breaks import Broken, Extent, Outcome, Reached, Swept
 from compare.parity.evidence import PORT, TUNED
 from compare.parity.measure import UNIT_ROUNDOFF
@@ -61,7 +61,7 @@ def sweep(sides: BothSides, options: Options) -> Swept:
     dtype = _narrowest(sides.instance)
     elements = sum(math.prod(spec.shape) for spec in inputs.values())
     if elements > MOST_ELEMENTS:
-        return Swept((), dtype, "; ".join(messages.not_swept(pass_, elements) for pass_ in passes))
+        return Swept((), dtype, "; ".join(unjudged.not_swept(pass_, elements) for pass_ in passes))
     # A port may follow TensorFlow's eager mode where TensorFlow's own modes disagree.
     eager = OriginalModes(sides.pool, sides.instance, sides.deliveries.get(TF)).eager
     parts = [_sweep_pass(sides, pass_, dtype, options, eager) for pass_ in passes]
