@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import flax
 import jax
@@ -63,19 +63,18 @@ _PLATFORMS: dict[Platform, str] = {"cpu": "cpu", "gpu": "cuda", "tpu": "tpu"}
 """As jax.export calls them."""
 
 _NO_OPTIMIZER = "JAX has no graph optimizer with switches: XLA alone rewrites a program"
-_REFUSALS = {
-    "save_model": "a SavedModel is TensorFlow's to write",
-    "clustered": "JAX compiles every function whole: there are no clusters",
-    "rewritten": _NO_OPTIMIZER,
-    "outputs_with": _NO_OPTIMIZER,
-}
-"""By method that JAX does not have, why."""
 
 
 class Jax(Framework):
     """The twin in JAX, in its modes."""
 
     side = "jax"
+    refusals: ClassVar[Mapping[str, str]] = {
+        "save_model": "a SavedModel is TensorFlow's to write",
+        "clustered": "JAX compiles every function whole: there are no clusters",
+        "rewritten": _NO_OPTIMIZER,
+        "outputs_with": _NO_OPTIMIZER,
+    }
 
     def __init__(self, device: Device = ON_CPU, clear: Callable[[], object] | None = jax.clear_caches) -> None:
         self._device = device
@@ -93,10 +92,6 @@ class Jax(Framework):
             "device": _device.describe_device(jax.devices()[0]),
             "threads": "default",
         } | _device.pinned_settings(self._device)
-
-    def _refusal(self, method: str) -> str:
-        """Why JAX has no such method."""
-        return _REFUSALS.get(method) or super()._refusal(method)
 
     def settings(self) -> dict[str, str]:
         """JAX's configuration, by name."""

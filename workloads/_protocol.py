@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Protocol
+from types import MappingProxyType
+from typing import Annotated, Any, ClassVar, Protocol
 
 from workloads._framework import (
     NO_OPTIONS,
@@ -39,10 +40,11 @@ class RemoteMethods(Protocol):
     """
 
     side: str
+    refusals: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    """Why this side does not have a method, by the method's name."""
 
     def _refusal(self, method: str) -> str:
-        """Why this side has no such method."""
-        return f"{self.side} has no `{method}`"
+        return self.refusals.get(method) or f"{self.side} has no `{method}`"
 
     def outputs(self, mode: str, pass_: str, case: str, dtype: str, sent: Arrays | None = None) -> Arrays:
         """Return the results of a pass in a mode; of a step also the weights that it leaves.
