@@ -25,7 +25,7 @@ from jaxport._digest import digest
 from jaxport._donation import donated_step
 from jaxport._foreign_calls import export_function
 from jaxport._layer_calls import layer_calls
-from jaxport._modes import APART, DONATED, EAGER, JIT, TUNED, Options, declared_options, find_refusal, in_mode
+from jaxport._modes import APART, DONATED, EAGER, JIT, TUNED, declared_options, find_refusal, in_mode
 from jaxport._profiling import profile_call
 from jaxport._recompiling import Watched
 from jaxport._session import Session, named_results
@@ -41,6 +41,7 @@ from workloads._framework import (
     UNROLLED,
     Attempted,
     Compiled,
+    CompilerOptions,
     Donation,
     Entry,
     KernelRun,
@@ -80,7 +81,7 @@ class Jax(Framework):
         self._device = device
         # JAX keeps thousands of executables.
         self._loaded: Loaded[Session, _private.Executable] = Loaded(Session, clear)
-        self._options: dict[str, Options] = {}
+        self._options: dict[str, CompilerOptions] = {}
 
     def environment(self) -> dict[str, Any]:
         """Versions, device and what is pinned on it."""
@@ -191,7 +192,7 @@ class Jax(Framework):
                 "optimized_hlo": lowered.compile().as_text() or "",
             }
 
-    def compile(self, program: Program, options: Options = NO_OPTIONS) -> Compiled:
+    def compile(self, program: Program, options: CompilerOptions = NO_OPTIONS) -> Compiled:
         """Compile any program by JAX's XLA, with these of its debug options; one that differs in states alone, once."""
         executables, key = self._loaded.executables, (program.artifact, tuple(sorted(options.items())))
         if key not in executables:
@@ -246,7 +247,7 @@ class Jax(Framework):
         }
 
     @override
-    def offer(self, mode: str, options: Options) -> None:
+    def offer(self, mode: str, options: CompilerOptions) -> None:
         if refusal := find_refusal(options):
             raise Unsupported(refusal)
         self._options[mode] = options

@@ -54,6 +54,7 @@ from workloads._framework import (
     Attempted,
     Clustered,
     Compiled,
+    CompilerOptions,
     Donation,
     Entry,
     KernelRun,
@@ -208,7 +209,7 @@ class TensorFlow(Framework):
             return _compiler_stages.texts(lowered.stage, STAGES[:-1] if self._device.lowers_for else STAGES)
 
     @override
-    def compile(self, program: Program, options: Mapping[str, Any] = NO_OPTIONS) -> Compiled:
+    def compile(self, program: Program, options: CompilerOptions = NO_OPTIONS) -> Compiled:
         if options:
             raise Unsupported("TensorFlow takes XLA's options from the environment variable XLA_FLAGS alone")
         results = [(result.dtype, result.shape) for result in program.results]

@@ -12,6 +12,7 @@ from workloads._framework import (
     Attempted,
     Clustered,
     Compiled,
+    CompilerOptions,
     Donation,
     Entry,
     KernelRun,
@@ -100,7 +101,7 @@ class RemoteMethods(Protocol):
         """Return the main pass as text at every stage."""
         raise Unsupported(self._refusal("stages"))
 
-    def compile(self, program: Program, /, options: Mapping[str, Scalar] = NO_OPTIONS) -> Compiled:
+    def compile(self, program: Program, /, options: CompilerOptions = NO_OPTIONS) -> Compiled:
         """Compile a program of either side by this side's XLA.
 
         Raises:

@@ -19,11 +19,12 @@ from compare.hlo.arrays.fingerprints import Fingerprint
 from compare.hlo.arrays.held import Places
 from compare.hlo.arrays.layouts import Equal
 from compare.hlo.bindings import UnreadableProgram
-from compare.hlo.executing import Executable, Executor, Held, Options, ProgramLost, Runnable
+from compare.hlo.executing import Executable, Executor, Held, ProgramLost, Runnable
 from compare.hlo.steps import Steps
 from compare.sides import xla
 from compare.sides._side import Reply, Side, SideError
 from compare.sides.replaceable import Replaceable
+from workloads._framework import CompilerOptions
 from workloads._spec import Arrays
 
 _DONE = {
@@ -108,7 +109,7 @@ class ProgramWorker(Executor):
             return self.ask(self.current(), "read_text", {}, arrays).arrays[xla.PROGRAM].tobytes()
 
     @override
-    def compile(self, bytecode: bytes, options: Options) -> Executable:
+    def compile(self, bytecode: bytes, options: CompilerOptions) -> Executable:
         """As of the base class. Each later worker that runs the program compiles it again."""
         arrays = {xla.PROGRAM: np.frombuffer(bytecode, np.uint8)}
         compiled = _CompiledProgram(self, _Request("compile", {"options": dict(options)}, arrays))
