@@ -49,6 +49,7 @@ from workloads._framework import (
     Platform,
     Prepared,
     Program,
+    Scalar,
     Twin,
     Unsupported,
     default_pass,
@@ -83,7 +84,7 @@ class Jax(Framework):
         self._loaded: Loaded[Session, _private.Executable] = Loaded(Session, clear)
         self._options: dict[str, CompilerOptions] = {}
 
-    def environment(self) -> dict[str, Any]:
+    def environment(self) -> Mapping[str, Scalar]:
         """Versions, device and what is pinned on it."""
         return {
             "jax": jax.__version__,

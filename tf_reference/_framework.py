@@ -62,6 +62,7 @@ from workloads._framework import (
     Platform,
     Prepared,
     Program,
+    Scalar,
     Twin,
     Unsupported,
     default_pass,
@@ -96,7 +97,7 @@ class TensorFlow(Framework):
         # TensorFlow compiles again what was compiled before this switch was first set to anything.
         tf.config.optimizer.set_jit(False)
 
-    def environment(self) -> dict[str, Any]:
+    def environment(self) -> dict[str, Scalar]:
         """Versions, device and what is pinned on it, and thread settings."""
         return {
             "tensorflow": tf.__version__,

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from compare.hlo import compiled, kernel_times, proto, read_module
 from compare.hlo.dumps import directory, grammar, vector_code
@@ -22,7 +21,7 @@ from compare.sides import requests
 from compare.sides._side import Side
 from compare.sides.workers import WorkerSet
 from compare.tuning.candidate_options import Value
-from workloads._framework import Optimized, Program, default_pass
+from workloads._framework import Optimized, Program, Scalar, default_pass
 from workloads._spec import Arrays
 
 COMPILER = "jax"
@@ -81,7 +80,7 @@ class Compiler:
         """End the worker: the machine is to be quiet."""
         self._running.close()
 
-    def environment(self) -> dict[str, Any]:
+    def environment(self) -> dict[str, Scalar]:
         """Versions and device of the compiler."""
         return requests.environment(self._running.get(COMPILER))
 

@@ -8,7 +8,6 @@ import platform
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -26,7 +25,7 @@ from compare.record.vocabulary import CELLS, FAIL, PASS
 from compare.record.workload_part import Cost, Failure, Trajectory, Workload
 from compare.sides.requests import Loading
 from workloads._declared import AnyWorkload
-from workloads._framework import PASSES
+from workloads._framework import PASSES, Scalar
 from workloads._spec import Cost as DeclaredCost
 
 NARROW_FLOATS = (
@@ -39,7 +38,7 @@ INTERRUPTED = "interrupted"
 """What a failure of both sides begins with where somebody wanted no more."""
 
 
-def environment(sides: Mapping[str, Mapping[str, Any]]) -> Environment:
+def environment(sides: Mapping[str, Mapping[str, Scalar]]) -> Environment:
     """Versions and machine: what a ratio depends on."""
     return Environment(
         jaxport=versions.own(),

@@ -44,7 +44,7 @@ from compare.sides.pool import Pool
 from compare.sides.remembering import RememberingPool
 from compare.sides.workers import failure_of
 from workloads._declared import AnyWorkload
-from workloads._framework import UNROLLED
+from workloads._framework import UNROLLED, Scalar
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class _AllJudged:
     """The judged workloads by name, the sides, and whether a signal left some out."""
 
     workloads: Mapping[str, Judgement]
-    sides: Mapping[str, Mapping[str, Any]]
+    sides: Mapping[str, Mapping[str, Scalar]]
     interrupted: bool = False
 
     @property

@@ -6,10 +6,9 @@ import atexit
 import functools
 import itertools
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from typing_extensions import override
@@ -22,7 +21,7 @@ from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.executing import Executable, Executor, Held, ProgramLost, Runnable
 from compare.hlo.steps import Steps
 from compare.sides import xla
-from compare.sides._side import Reply, Side, SideError
+from compare.sides._side import Parameters, Reply, Side, SideError
 from compare.sides.replaceable import Replaceable
 from workloads._framework import CompilerOptions
 from workloads._spec import Arrays
@@ -173,15 +172,13 @@ class ProgramWorker(Executor):
         """A handle for a program, or for results."""
         return next(self._handles)
 
-    def ask_of(
-        self, compiled: _Compiled, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None
-    ) -> Reply:
+    def ask_of(self, compiled: _Compiled, method: str, parameters: Parameters, arrays: Arrays | None = None) -> Reply:
         """The reply of a worker to a request about a program that it has compiled, or compiles first."""
         with self._worker.asking:
             side, handle = compiled.load()
             return self.ask(side, method, {"handle": handle, **parameters}, arrays)
 
-    def ask(self, side: Side, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None) -> Reply:
+    def ask(self, side: Side, method: str, parameters: Parameters, arrays: Arrays | None = None) -> Reply:
         """The reply of a worker, which may be the last thing that it says."""
         self.before_each()
         releases = self._released[:]
@@ -204,7 +201,7 @@ class _Request:
     """What compiles a program, in whichever worker."""
 
     method: str
-    parameters: Mapping[str, Any]
+    parameters: Parameters
     arrays: Arrays
 
 

@@ -29,6 +29,7 @@ from compare.tuning.option_search import PortFails, Refused, Row, Search
 from compare.tuning.racing import Race, Round
 from compare.tuning.screening import DEFAULT, Confirmed, Rules
 from workloads._declared import AnyWorkload
+from workloads._framework import Scalar
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class Tuned:
     pass_: str
     platform: str
     dimensions: Mapping[str, int]
-    environment: Mapping[str, Any]
+    environment: Mapping[str, Scalar]
     threads: int
     rows: Sequence[Row] = ()
     confirmed: Confirmed | None = None
