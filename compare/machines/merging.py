@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from compare.files import Json
 from compare.record.envelope import Environment, Node, Record
 from compare.record.workload_part import Failure, Workload
 from compare.run import record_parts
@@ -34,7 +35,7 @@ class Given:
     load: float
     lost_on: tuple[str, ...]
     record: Record
-    views: tuple[Mapping[str, Any], ...] = ()
+    views: tuple[Json, ...] = ()
     niceness: int = 0
 
     @property

@@ -9,11 +9,11 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from msgspec.structs import replace
 
 from compare.errors import RequestError
+from compare.files import Json
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.levels import ALGEBRA
 from compare.inputs.at_size import Prepared, on_pass
@@ -55,7 +55,7 @@ class RunResult:
     """
 
     record: Record
-    views: tuple[Mapping[str, Any], ...] = ()
+    views: tuple[Json, ...] = ()
     interrupted: bool = False
 
 
@@ -76,7 +76,7 @@ class _AllJudged:
         return [judgement.timed for judgement in self.workloads.values() if judgement.timed is not None]
 
     @property
-    def views(self) -> tuple[Mapping[str, Any], ...]:
+    def views(self) -> tuple[Json, ...]:
         return tuple(judgement.view for judgement in self.workloads.values() if judgement.view is not None)
 
 
