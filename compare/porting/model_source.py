@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from compare.errors import RequestError
 from compare.porting.call_lines import CallLines, add_stream
@@ -70,15 +71,19 @@ class _Writing:
         ]
         name = self._class_names.of(class_identifier(self._architecture.name))
         parameters = self._class(graph, name, "")
-        return Written(
-            *(name, "\n\n\n".join(self._classes), parameters, self._names),
-            *(tuple(self._draft.places), tuple(self._draft.remarks), self._logits, self._draft.constants),
-            uncalled_layers(self._architecture, self._draft.places),
-            tuple(self._unstarted),
-            tuple(self._draft.penalties.in_call(self._architecture.source.shared)),
-            self._inner_logits,
-            self._step_stream,
+        return replace(
+            self._assemble(name, self._draft.places, parameters),
+            logits=self._logits,
+            uncalled=uncalled_layers(self._architecture, self._draft.places),
+            unstarted=tuple(self._unstarted),
+            penalized=tuple(self._draft.penalties.in_call(self._architecture.source.shared)),
+            inner_logits=self._inner_logits,
+            stream=self._step_stream,
         )
+
+    def _assemble(self, name: str, places: Iterable[Place], parameters: Mapping[str, str]) -> Written:
+        text, remarks = "\n\n\n".join(self._classes), tuple(self._draft.remarks)
+        return Written(name, text, parameters, self._names, tuple(places), remarks, constants=self._draft.constants)
 
     def _parts(self) -> Written:
         """A class whose call is left, or which has none: the models in it are written whole."""
@@ -87,18 +92,11 @@ class _Writing:
             holder = self._holder(self._draft.layers[""], name, "")
             stream = self._stream_of_step(holder)
             self._classes.append(class_without_call(holder))
-            return Written(
-                *(name, "\n\n\n".join(self._classes), {}, self._names),
-                *((*self._draft.places, *holder.places), tuple(self._draft.remarks), {}, self._draft.constants),
-                unstarted=tuple(self._unstarted),
-                inner_logits=self._inner_logits,
-                stream=stream,
-            )
+            module = self._assemble(name, (*self._draft.places, *holder.places), {})
+            unstarted = tuple(self._unstarted)
+            return replace(module, unstarted=unstarted, inner_logits=self._inner_logits, stream=stream)
         place = self._hold(self._draft.layers[""], name, "", self._architecture.reasons[""])
-        return Written(
-            *(name, "\n\n\n".join(self._classes), {}, self._names),
-            *((place, *self._draft.places), tuple(self._draft.remarks), {}, self._draft.constants),
-        )
+        return self._assemble(name, (place, *self._draft.places), {})
 
     def _hold(self, layer: SourceLayer, name: str, target: str, reason: str) -> Place:
         """Write a class of what a layer holds, in which its call is left."""

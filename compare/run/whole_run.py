@@ -31,7 +31,7 @@ from compare.prove.other_sizes import with_others
 from compare.prove.program_alignment import Examined, Scope
 from compare.prove.refused_cases import collect_accepted
 from compare.prove.stability_gate import with_stability
-from compare.record.envelope import Environment, Record
+from compare.record.envelope import Environment, Node, Record
 from compare.record.parity_part import Parity
 from compare.record.target_part import Target
 from compare.record.vocabulary import FAIL, PASS
@@ -101,7 +101,7 @@ def run(
             all_judged = _judge_all(request, judging, scratch, reporter, judgements)
         environment = record_parts.environment(all_judged.sides)
         if not all_judged.to_time or not request.plans:
-            record = record_parts.envelope(environment, all_judged.parts, request.size, {}, {}, {})
+            record = record_parts.envelope(environment, all_judged.parts, request.size)
             return RunResult(record, all_judged.views, all_judged.interrupted)
         return _time(request, all_judged, environment, scratch, reporter)
 
@@ -120,9 +120,8 @@ def _time(
     """The run with what time tells."""
     times = measurements.time_all(request, all_judged.to_time, scratch, reporter)
     parts = record_parts.with_measurements(all_judged.parts, times)
-    of_machine = (times.machine, times.dispatch, times.handover)
-    machine, dispatch, handover = ({}, {}, {}) if times.interrupted else of_machine
-    record = record_parts.envelope(environment, parts, request.size, machine, dispatch, handover)
+    node = Node(machine=times.machine, dispatch=times.dispatch, handover=times.handover)
+    record = record_parts.envelope(environment, parts, request.size, None if times.interrupted else node)
     return RunResult(record, all_judged.views, times.interrupted)
 
 
