@@ -93,8 +93,8 @@ class _Writing:
             stream = self._stream_of_step(holder)
             self._classes.append(class_without_call(holder))
             module = self._assemble(name, (*self._draft.places, *holder.places), {})
-            unstarted = tuple(self._unstarted)
-            return replace(module, unstarted=unstarted, inner_logits=self._inner_logits, stream=stream)
+            logits = self._inner_logits
+            return replace(module, unstarted=tuple(self._unstarted), inner_logits=logits, stream=stream)
         place = self._hold(self._draft.layers[""], name, "", self._architecture.reasons[""])
         return self._assemble(name, (place, *self._draft.places), {})
 

@@ -156,7 +156,7 @@ def _judge_all(request: Request, pool: Pool, scratch: Path, reporter: Reporter, 
     try:
         for workload in request.workloads:
             folder = Path(tempfile.mkdtemp(dir=scratch))
-            workload_judged = _judge(pool, workload, request, folder, reporter, refusals, store)
+            workload_judged = _Judging(request, pool, folder, reporter).judge(workload, refusals, store)
             if workload_judged.timed is None or not request.plans:
                 # Times are taken after all judgements; only workloads that are timed keep their arrays until then.
                 shutil.rmtree(folder, ignore_errors=True)
@@ -210,89 +210,106 @@ def _failure(error: Exception) -> Failure:
             return Failure("both sides", "judge", f"{defect}: judge it alone with --debug and report it")
 
 
-def _judge(
-    pool: Pool,
-    workload: AnyWorkload,
-    request: Request,
-    scratch: Path,
-    reporter: Reporter,
-    refusals: list[RequestError | BadTarget],
-    store: Judgements | None,
-) -> Judgement:
-    """As `_judge_one`; the part of a workload that cannot be judged has the reason."""
-    try:
-        both = prepare_both(workload, request.size, request.data, scratch, request.parity_size)
-        _check_unrolled(workload, request.unrolled)
-        small, large = on_pass(both, UNROLLED if request.unrolled else request.main_pass, request.unrolled)
-        reporter.stage(f"{workload.name}: parity and programs", 2 * steps_of(small))
-        judge = partial(_judge_one, pool, small, large, scratch, reporter, request)
-        return store.judge(pool, (small, large), judge, reporter.result) if store else judge()
-    except (RequestError, BadTarget) as error:
-        refusals.append(error)
-        return Judgement(record_parts.not_judged(workload, request.size, _failure(error)))
-    except Exception as error:
-        if len(request.workloads) == 1:
-            raise
-        return Judgement(record_parts.not_judged(workload, request.size, _failure(error)))
+@dataclass(frozen=True)
+class _Judging:
+    """Judges one workload of a run, with a folder of its own."""
 
+    request: Request
+    pool: Pool
+    scratch: Path
+    reporter: Reporter
 
-def _judge_one(
-    pool: Pool,
-    small: Prepared,
-    large: Prepared,
-    scratch: Path,
-    reporter: Reporter,
-    request: Request,
-) -> Judgement:
-    """Nothing may be timed where parity fails."""
-    if request.fail_fast and (first := find_first_failure(pool, small, request, reporter)):
-        sides, parity = first
-        return _stop(sides.instance if large is small else large, small.size, sides, parity)
-    sides, tables = collect_accepted(pool, small, reporter, request.modes)
-    if large is small:
-        large = sides.instance
-    elif tables:
-        large = index_ranges.draw_within(large, tables)
-    small = sides.instance
-    sides.check_structure()
-    sides = sides.with_doubles().with_more_cases().with_late_steps()
-    deliveries, failures = sides.deliveries, sides.failures
+    def judge(
+        self, workload: AnyWorkload, refusals: list[RequestError | BadTarget], store: Judgements | None
+    ) -> Judgement:
+        """As `_judge_one`; the part of a workload that cannot be judged has the reason."""
+        request, reporter = self.request, self.reporter
+        try:
+            both = prepare_both(workload, request.size, request.data, self.scratch, request.parity_size)
+            _check_unrolled(workload, request.unrolled)
+            small, large = on_pass(both, UNROLLED if request.unrolled else request.main_pass, request.unrolled)
+            reporter.stage(f"{workload.name}: parity and programs", 2 * steps_of(small))
+            judge = partial(self._judge_one, small, large)
+            return store.judge(self.pool, (small, large), judge, reporter.result) if store else judge()
+        except (RequestError, BadTarget) as error:
+            refusals.append(error)
+            return Judgement(record_parts.not_judged(workload, request.size, _failure(error)))
+        except Exception as error:
+            if len(request.workloads) == 1:
+                raise
+            return Judgement(record_parts.not_judged(workload, request.size, _failure(error)))
 
-    def collect_main(name: str) -> Collected:
-        if not deliveries[name].lost:
-            reload = large is not small or bool(parity.sizes)
-            collect_program(pool.get(name), large, deliveries[name], reporter, reload)
-        if request.unrolled and not deliveries[name].lost:
-            deliveries[name].failures += unrolling.check(pool.get(name), large, deliveries[name], reporter)
-        return deliveries[name]
+    def _judge_one(self, small: Prepared, large: Prepared) -> Judgement:
+        """Nothing may be timed where parity fails."""
+        request, pool, reporter = self.request, self.pool, self.reporter
+        if request.fail_fast and (first := find_first_failure(pool, small, request, reporter)):
+            sides, parity = first
+            return _stop(sides.instance if large is small else large, small.size, sides, parity)
+        sides, tables = collect_accepted(pool, small, reporter, request.modes)
+        if large is small:
+            large = sides.instance
+        elif tables:
+            large = index_ranges.draw_within(large, tables)
+        small = sides.instance
+        sides.check_structure()
+        sides = sides.with_doubles().with_more_cases().with_late_steps()
+        deliveries, failures = sides.deliveries, sides.failures
 
-    parity = with_stability(sides, judge_gates(sides))
-    if request.fail_fast and parity.verdict == FAIL:
-        return _stop(large, small.size, sides, locate_failure(sides, parity))
-    parity = with_others(sides, parity, scratch)
-    if request.fail_fast and parity.verdict == FAIL:
-        return _stop(large, small.size, sides, parity)
-    lacking = failures or any(evidence.failures for evidence in deliveries.values())
-    reporter.result(f"{small.workload.name}: parity {_outcome(parity, bool(lacking))}")
-    if request.parity_only:
-        no_cells = record_parts.empty_cells("parity alone was asked for")
-        return Judgement(record_parts.workload(large, small.size, deliveries, parity, no_cells, None, failures))
-    deliveries = ask_both(failures, collect_main, names=list(deliveries))
-    table = _cells(pool, deliveries, large, failures)
-    examination = _examine(pool, large, deliveries, table, failures, reporter) if request.alignment else None
-    part = record_parts.workload(large, small.size, deliveries, parity, table.described, examination, failures)
-    part = replace(part, targets=_on_targets(pool, request, deliveries, scratch, reporter))
-    view = examination.view if examination else None
-    if parity.verdict != PASS:
-        return Judgement(part, view)
-    part = record_parts.failing(part, *cells.disagreements(table.described))
-    to_time = timed_sets.prepare_timing(large, deliveries, part)
-    if request.extras.peers:
-        reporter.step("peers")
-        results = peers.judge(pool, small, deliveries, sides.doubles)
-        part = replace(part, peers=results)
-        to_time = peers.join(to_time, results, deliveries["tf"].main_pass)
-    return Judgement(part, view, to_time)
+        def collect_main(name: str) -> Collected:
+            if not deliveries[name].lost:
+                reload = large is not small or bool(parity.sizes)
+                collect_program(pool.get(name), large, deliveries[name], reporter, reload)
+            if request.unrolled and not deliveries[name].lost:
+                deliveries[name].failures += unrolling.check(pool.get(name), large, deliveries[name], reporter)
+            return deliveries[name]
+
+        parity = with_stability(sides, judge_gates(sides))
+        if request.fail_fast and parity.verdict == FAIL:
+            return _stop(large, small.size, sides, locate_failure(sides, parity))
+        parity = with_others(sides, parity, self.scratch)
+        if request.fail_fast and parity.verdict == FAIL:
+            return _stop(large, small.size, sides, parity)
+        lacking = failures or any(evidence.failures for evidence in deliveries.values())
+        reporter.result(f"{small.workload.name}: parity {_outcome(parity, bool(lacking))}")
+        if request.parity_only:
+            no_cells = record_parts.empty_cells("parity alone was asked for")
+            return Judgement(record_parts.workload(large, small.size, deliveries, parity, no_cells, None, failures))
+        deliveries = ask_both(failures, collect_main, names=list(deliveries))
+        table = _cells(pool, deliveries, large, failures)
+        examination = self._examine(large, deliveries, table, failures) if request.alignment else None
+        part = record_parts.workload(large, small.size, deliveries, parity, table.described, examination, failures)
+        part = replace(part, targets=self._on_targets(deliveries))
+        view = examination.view if examination else None
+        if parity.verdict != PASS:
+            return Judgement(part, view)
+        part = record_parts.failing(part, *cells.disagreements(table.described))
+        to_time = timed_sets.prepare_timing(large, deliveries, part)
+        if request.extras.peers:
+            reporter.step("peers")
+            results = peers.judge(pool, small, deliveries, sides.doubles)
+            part = replace(part, peers=results)
+            to_time = peers.join(to_time, results, deliveries["tf"].main_pass)
+        return Judgement(part, view, to_time)
+
+    def _on_targets(self, deliveries: Mapping[str, Collected]) -> dict[str, Target]:
+        """By device that was asked for, both programs compiled for it; nothing where a side cannot be asked."""
+        if self.request.targets is None or any(evidence.lost for evidence in deliveries.values()):
+            return {}
+        sides = {name: self.pool.get(name) for name in SIDES}
+        main_pass, folder = deliveries["tf"].main_pass, self.scratch / "targets"
+        targets = on_targets.compile_for_all(self.request.targets, sides, main_pass, folder, self.reporter)
+        return {name: target.part for name, target in targets.items()}
+
+    def _examine(
+        self, instance: Prepared, deliveries: Mapping[str, Collected], table: cells.Cells, failures: list[Failure]
+    ) -> Examined | None:
+        """Compare both programs; None where a side gave none."""
+        try:
+            pair = program_pairs.of_deliveries(instance, deliveries, table, self.pool.environments())
+            return program_alignment.examine(pair, ALGEBRA, self.reporter, Scope.SHOWN_BY_VALUE) if pair else None
+        except UnreadableProgram as error:
+            failures.append(Failure("jax", "align the programs", str(error)))
+            return None
 
 
 def _stop(instance: Prepared, parity_size: str, sides: BothSides, parity: Parity) -> Judgement:
@@ -316,33 +333,3 @@ def _cells(pool: Pool, deliveries: Mapping[str, Collected], instance: Prepared, 
     for error in table.lost:
         failures.append(failure_of(error))
     return table
-
-
-def _on_targets(
-    pool: Pool, request: Request, deliveries: Mapping[str, Collected], scratch: Path, reporter: Reporter
-) -> dict[str, Target]:
-    """By device that was asked for, both programs compiled for it; nothing where a side cannot be asked any more."""
-    if request.targets is None or any(evidence.lost for evidence in deliveries.values()):
-        return {}
-    sides = {name: pool.get(name) for name in SIDES}
-    targets = on_targets.compile_for_all(
-        request.targets, sides, deliveries["tf"].main_pass, scratch / "targets", reporter
-    )
-    return {name: target.part for name, target in targets.items()}
-
-
-def _examine(
-    pool: Pool,
-    instance: Prepared,
-    deliveries: Mapping[str, Collected],
-    table: cells.Cells,
-    failures: list[Failure],
-    reporter: Reporter,
-) -> Examined | None:
-    """Compare both programs; None where a side gave none."""
-    try:
-        pair = program_pairs.of_deliveries(instance, deliveries, table, pool.environments())
-        return program_alignment.examine(pair, ALGEBRA, reporter, Scope.SHOWN_BY_VALUE) if pair else None
-    except UnreadableProgram as error:
-        failures.append(Failure("jax", "align the programs", str(error)))
-        return None
