@@ -20,7 +20,7 @@ from compare.record.ablation_part import AblatedKernel, AblatedProgram
 from compare.sides import requests
 from compare.sides._side import Side
 from compare.sides.workers import WorkerSet
-from compare.tuning.candidate_options import Value
+from compare.tuning.candidate_options import Options
 from workloads._framework import Optimized, Program, Scalar, default_pass
 from workloads._spec import Arrays
 
@@ -31,8 +31,6 @@ _DISASSEMBLY_S = 60
 """Seconds for one file, of which most take a hundredth."""
 
 _DISASSEMBLERS = ("objdump", "llvm-objdump")
-
-Options = Mapping[str, Value]
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -185,9 +185,9 @@ def _rounded_leaf(
     # The reference's dtype, not the port's: a port that drops to bfloat16 must not widen its own bound.
     dtype = max(eager.dtype.name, context.evidence.computes_in, key=lambda name: UNIT_ROUNDOFF.get(name, 0.0))
     own = [_own_error(tf_errors, leaf, len(scales.bands[leaf]), rank) for rank in range(len(scales.bands[leaf]))]
-    bands = [
+    pairs = [
         (
-            band,
+            distance(actual[leaf], oracle[leaf], band.scale, _either(mask, band)),
             replace(
                 _rounding_bound(context, place, dtype, band.scale, scales.model, own[rank]),
                 allowance=_spread(context, place, rank),
@@ -197,14 +197,8 @@ def _rounded_leaf(
         )
         for rank, band in enumerate(scales.bands[leaf])
     ]
-    far, bound = _worst(_measure_bands(actual[leaf], oracle[leaf], bands, mask))
+    far, bound = _worst(pairs)
     return [hold(context, place, far, bound, dtype=str(actual[leaf].dtype), says=runs.reason)]
-
-
-def _measure_bands(
-    actual: np.ndarray, oracle: np.ndarray, bands: Sequence[tuple[Band, Bound]], mask: np.ndarray
-) -> list[tuple[Distance, Bound]]:
-    return [(distance(actual, oracle, band.scale, _either(mask, band)), bound) for band, bound in bands]
 
 
 def _worst(pairs: list[tuple[Distance, Bound]]) -> tuple[Distance, Bound]:

@@ -276,12 +276,11 @@ def pack_fingerprints(results: Sequence[Sequence[Fingerprint]]) -> list[list[Any
 
 def unpack_fingerprints(rows: Sequence[Sequence[Sequence[Any]]]) -> list[list[Fingerprint]]:
     """The fingerprints that were packed."""
-    return [[_fingerprint(*row) for row in calls] for calls in rows]
+    return [[_fingerprint(row) for row in calls] for calls in rows]
 
 
-def _fingerprint(
-    elements: int, kind: str, exact: int, special: Any, scale: float, spread: Any, bits: float, content: str
-) -> Fingerprint:
+def _fingerprint(row: Sequence[Any]) -> Fingerprint:
+    elements, kind, exact, special, scale, spread, bits, content = row
     return Fingerprint(elements, kind, exact, tuple(special), scale, tuple(spread), bits, bytes.fromhex(content))
 
 
