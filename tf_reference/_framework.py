@@ -226,10 +226,7 @@ class TensorFlow(Framework):
         """What XLA makes of a compiled program: two compilations more, since each stage is one."""
         program, function = self._loaded.compiled(handle)
         lower = function.experimental_get_compiler_ir(*self._tensors.arguments(program, self._loaded.twin.first_case))
-        return Optimized(
-            module=lower(stage="optimized_hlo_serialized"),
-            temp_bytes=_compiler_stages.memory(lower).temp_bytes,
-        )
+        return Optimized(lower(stage="optimized_hlo_serialized"), _compiler_stages.memory(lower).temp_bytes)
 
     def save_model(self, handle: int, folder: Path) -> None:
         """Write a compiled program as a SavedModel, its weights as variables."""
