@@ -11,7 +11,7 @@ from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.executing import ProgramLost
 from compare.hlo.pair import Pair
 from compare.inputs.at_size import Prepared
-from compare.parity import messages
+from compare.parity import unjudged
 from compare.progress import Reporter
 from compare.prove.collect import FLOAT32, Collected, begin_evidence, collect_evidence, collect_pass, survive
 from compare.prove.further import find_more_cases
@@ -167,7 +167,7 @@ class BothSides:
             self.failures.append(Failure("both sides", "far training steps", str(error)))
             return self
         except UnreadableProgram as error:
-            return replace(self, doubles=replace(doubles, training_remarks=(messages.no_late_steps(str(error)),)))
+            return replace(self, doubles=replace(doubles, training_remarks=(unjudged.no_late_steps(str(error)),)))
         wider = replace(
             doubles,
             arrays=doubles.arrays | dict(late.arrays),

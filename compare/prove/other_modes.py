@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from compare.parity import messages
+from compare.parity import unjudged
 from compare.parity.evidence import TF_REFERENCE, TF_XLA, Evidence, Otherwise
 from compare.parity.holding import Leaves
 from compare.parity.own_modes import DISAGREES, disagreement
@@ -89,7 +89,7 @@ def _without_gradients_at_cutoffs(evidence: Evidence) -> Evidence:
         and case not in evidence.float_cases(FORWARD)
     }
     doubles = {key: run for key, run in evidence.doubles.items() if not (key[1] == GRADIENTS and key[2] in open_cases)}
-    remarks = tuple(messages.without_gradients(case) for case in sorted(open_cases))
+    remarks = tuple(unjudged.without_gradients(case) for case in sorted(open_cases))
     return dataclasses.replace(evidence, doubles=doubles, remarks=(*evidence.remarks, *remarks))
 
 

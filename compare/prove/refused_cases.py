@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from compare.inputs.at_size import Prepared, with_arrays
-from compare.parity import messages
+from compare.parity import messages, unjudged
 from compare.parity.evidence import TF_REFERENCE
 from compare.progress import Reporter
 from compare.prove.both_sides import BothSides, begin_both
@@ -79,7 +79,7 @@ def collect_accepted(
             remarks += [messages.drawn_within(name, table) for name, table in tables.items()]
             sides = begin_again(draw_within(sides.instance, tables))
         if reasons := _refused_kinks(sides.instance, sides.deliveries, passes):
-            remarks.append(messages.refused_kinks(list(reasons), next(iter(reasons.values()))))
+            remarks.append(unjudged.refused_kinks(list(reasons), next(iter(reasons.values()))))
             sides = begin_again(_without(sides.instance, reasons))
         if len(passes) == count_passes:
             sides.note_changes()
