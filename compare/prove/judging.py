@@ -136,8 +136,8 @@ class _Judge:
             return None
         # Other runs of training change nothing in the other passes.
         before = comparison.evidence
-        drawn = {(pass_, case) for pass_ in (FORWARD, GRADIENTS) for case in before.float_cases(pass_)}
-        otherwise = {run: other for run, other in before.otherwise.items() if run in drawn}
+        runs = {(pass_, case) for pass_ in (FORWARD, GRADIENTS) for case in before.float_cases(pass_)}
+        otherwise = {run: other for run, other in before.otherwise.items() if run in runs}
         in_steps = self.explain(self.compare(sides, otherwise))
         return in_steps if all(leaf.verdict == PASS for leaf in in_steps.leaves["training"]) else None
 
