@@ -15,7 +15,8 @@ from compare.porting.identifiers import comment_text
 from compare.porting.optimizers_by_name import optimizer_expression, scales_loss
 from compare.porting.penalties import activity_penalties, adding_calls, in_python, weight_variables
 from compare.porting.safe_expressions import UnwritableError
-from compare.porting.step_bodies import StepBody, Surroundings
+from compare.porting.step_bodies import StepBody
+from compare.porting.taped_functions import Surroundings
 from compare.porting.traced_functions import function_lines, function_name
 from compare.porting.traced_methods import DRAWS, array_of
 from compare.porting.written_classes import Written
