@@ -217,6 +217,8 @@ class Replacements:
         name = self._names.optimizer_name(optimizer)
         keys = tuple(self._names.key(weight, "updates") for _, weight in pairs)
         self._trace.optimizers[name] = optimizer
+        counter = self._names.counter(optimizer)
+        self._scope.state_mapping[id(counter)] = self._scope.state_mapping[id(counter)] + 1
         number = len(self._trace.updates)
         self._trace.updates.append(OptimizerUpdate(name, keys))
         outputs = [(self._dtype(weight), weight.shape) for _, weight in pairs]

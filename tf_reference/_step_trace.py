@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import keras
+
 from tf_reference import _call_graphs, _keras_weights
-from workloads._architecture import Described, OptimizerUpdate, TapeGradient
+from workloads._architecture import ITERATIONS, Described, OptimizerUpdate, TapeGradient
 from workloads._framework import Unsupported
 
 
@@ -64,7 +66,15 @@ class ModelNames:
         variables = {id(variable): variable for layer in model._flatten_layers() for variable in layer.weights}
         # Of Keras' own: what it counts and draws by is no weight.
         self.weights = [(key, variables[one]) for one, key in keys.items() if one in variables]
+        optimizers = {
+            id(one): one for one in (getattr(model, "optimizer", None), *vars(model).values()) if _is_optimizer(one)
+        }
+        self.counters = [(f"{ITERATIONS}{self.optimizer_name(one)}", self.counter(one)) for one in optimizers.values()]
         self._key_of = {id(variable): key for key, variable in self.weights}
+
+    def counter(self, optimizer: Any) -> Any:
+        """The variable in which an optimizer counts its updates."""
+        return optimizer._iterations
 
     def key(self, variable: Any, what: str) -> str:
         """The key of a weight.
@@ -80,7 +90,7 @@ class ModelNames:
     def optimizer_name(self, optimizer: Any) -> str:
         """The attribute of the model that holds an optimizer."""
         attributes = {name: value for name, value in vars(self._model).items() if value is optimizer}
-        if self._model.optimizer is optimizer:
+        if getattr(self._model, "optimizer", None) is optimizer:
             return "optimizer"
         if not attributes:
             raise Unsupported("it updates weights by an optimizer that is no attribute of the model")
@@ -90,3 +100,7 @@ class ModelNames:
     def trainable(self) -> Sequence[Any]:
         """The weights that an optimizer is given where it is given none."""
         return self._model.trainable_variables
+
+
+def _is_optimizer(value: Any) -> bool:
+    return isinstance(value, keras.optimizers.Optimizer)

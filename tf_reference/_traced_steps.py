@@ -117,6 +117,7 @@ class _Step:
     def __init__(self, model: Any, inputs: Any, targets: Sequence[tuple[Any, str]]) -> None:
         self._model, self._nest, self._targets = model, inputs, targets
         self._names = ModelNames(model)
+        self._variables = [*self._names.weights, *self._names.counters]
         self._with_logits: frozenset[int] = frozenset()
 
     def optimizers(self) -> Mapping[str, tuple[Any, Sequence[Any]]]:
@@ -146,7 +147,7 @@ class _Step:
         if not trace.updates:
             raise Unsupported("it gives no gradients to an optimizer of the model")
         function, arrays = self._function(trace, other, why)
-        keys = tuple(key for key, _ in self._names.weights)
+        keys = tuple(key for key, _ in self._variables)
         traced = Traced(function, keys, {key: _call_graphs.constant(array) for key, array in arrays.items()})
         symbols = tf.nest.flatten(self._nest)
         numbering = _plain_calls.Numbering(tf.is_tensor)
@@ -184,11 +185,11 @@ class _Step:
         """The layers of the model that hold what the step uses itself."""
         body = function.bodies[0]
         read_nodes = {place[0] for node in body.nodes for place in node.inputs}
-        first = len(function.inputs) - len(self._names.weights)
+        first = len(function.inputs) - len(self._variables)
         places = [
             self._names.weights[number - first][0]
             for number, node in enumerate(body.inputs)
-            if number >= first and node in read_nodes
+            if first <= number < first + len(self._names.weights) and node in read_nodes
         ]
         places += [key for one in (*trace.gradients, *trace.updates) for key in one.keys] + trace.assigned
         paths = {id(layer): path for path, layer in _keras_weights.layers_by_path(self._model).items()}
@@ -205,13 +206,13 @@ class _Step:
 
     def _trace(self, wider: bool) -> Trace:
         trace, dtypes, model = Trace(), _WIDER if wider else {}, self._model
-        specs = self._specs() + [(variable.shape, variable.dtype) for _, variable in self._names.weights]
+        specs = self._specs() + [(variable.shape, variable.dtype) for _, variable in self._variables]
         count = len(self._specs())
 
         def function(*arguments: Any) -> Any:
             vars(trace).update(vars(Trace()))
             trace.inputs = list(arguments)
-            values = {id(v): value for (_, v), value in zip(self._names.weights, arguments[count:], strict=True)}
+            values = {id(v): value for (_, v), value in zip(self._variables, arguments[count:], strict=True)}
             with ExitStack() as stack:
                 replacements = Replacements(self._names, trace, dtypes, self._with_logits)
                 stack.enter_context(replacements.inside(values))
