@@ -94,9 +94,14 @@ class BothSides:
 
         def ask(delivery: Collected) -> list[Failure]:
             count_before = len(delivery.failures)
-            for pass_ in passes:
-                if not delivery.lost:
-                    collect_pass(self.pool.get(delivery.side), pass_, self.instance, delivery, self.reporter)
+
+            def ask_side() -> None:
+                side = self.pool.get(delivery.side)
+                for pass_ in passes:
+                    collect_pass(side, pass_, self.instance, delivery, self.reporter)
+
+            if not delivery.lost:
+                survive(delivery, ask_side)
             return delivery.failures[count_before:]
 
         self._ask_each(ask)

@@ -63,7 +63,14 @@ def compare_strictly(sides: BothSides, pass_: str) -> Leaves:
       sides: one workload, with what both sides delivered of the pass.
       pass_: the pass.
     """
-    leaves = held_leaves(_evidence(sides))
+    evidence = _evidence(sides)
+    of_pass = dataclasses.replace(
+        evidence,
+        outputs={run: arrays for run, arrays in evidence.outputs.items() if run[1] == pass_},
+        doubles={run: arrays for run, arrays in evidence.doubles.items() if run[1] == pass_},
+        trajectories=evidence.trajectories if pass_ == STEP else {},
+    )
+    leaves = held_leaves(of_pass)
     return {gate: [leaf for leaf in of_gate if leaf.place.pass_ == pass_] for gate, of_gate in leaves.items()}
 
 

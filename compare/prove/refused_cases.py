@@ -17,7 +17,7 @@ from compare.prove.collect import Collected
 from compare.prove.index_ranges import Tables, draw_within, find_tables
 from compare.prove.subjects import twin_of
 from compare.sides.pool import Pool
-from workloads._framework import FORWARD, GRADIENTS, KINKS, PASSES
+from workloads._framework import FORWARD, GRADIENTS, PASSES, is_kinks
 from workloads._modes import TF, Mode
 
 AT_ONCE = (PASSES,)
@@ -118,15 +118,17 @@ def _refused_kinks(
     original = evidence.get("tf")
     if original is None or original.lost:
         return {}
-    passes = [pass_ for pass_ in (FORWARD, GRADIENTS) if pass_ in original.modes and pass_ in collected_passes]
-    kinks = [case for case in at_size.loading.cases if case.startswith(KINKS)]
-    missing = [
-        (pass_, case)
-        for pass_ in passes
-        for case in at_size.loading.cases
-        if (TF_REFERENCE, pass_, case) not in original.outputs
-    ]
-    if any(case not in kinks for _, case in missing):
+    reasons: dict[str, str] = {}
+    for pass_ in (FORWARD, GRADIENTS):
+        if pass_ in original.modes and pass_ in collected_passes:
+            reasons = _refused_in(pass_, at_size.loading.cases, original) | reasons
+    return reasons
+
+
+def _refused_in(pass_: str, cases: Collection[str], original: Collected) -> dict[str, str]:
+    """The same of one pass, whatever becomes of the others: passes that come together are judged as one by one."""
+    missing = [case for case in cases if (TF_REFERENCE, pass_, case) not in original.outputs]
+    failures = [failure for failure in original.failures if failure.mode == "eager" and failure.of_pass == pass_]
+    if not failures or not all(map(is_kinks, missing)):
         return {}
-    reasons = [failure.reason for failure in original.failures if failure.mode == "eager"]
-    return {case: reasons[0] for _, case in missing} if reasons else {}
+    return dict.fromkeys(missing, failures[0].reason)

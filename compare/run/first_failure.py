@@ -70,7 +70,7 @@ def _find_failing(parity: Parity) -> Sequence[Comparison]:
 
 def _explain_gap(workload: str, parity: Parity, passes: Collection[str]) -> Parity:
     """Say why gates of other passes are not judged. Only of the training step is it known whether it applies."""
-    reason = f"fail-fast stops where the {PASS_WORDS[max(passes, key=PASSES.index)]} fails"
+    reason = f"fail-fast stops at the first failure, in the {PASS_WORDS[max(passes, key=PASSES.index)]}"
     gates = {
         name: Gate(NOT_JUDGED, reason=f"{workload}: {name} gate: {reason}") if _is_unasked(name, gate, passes) else gate
         for name, gate in parity.gates.items()

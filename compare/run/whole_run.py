@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -39,12 +39,14 @@ from compare.record.workload_part import Failure, Workload
 from compare.run import record_parts
 from compare.run.first_failure import judge_first_failure, locate_failure
 from compare.run.kept_judgements import Judgement, Judgements
-from compare.run.planned_checks import describe_gates, describe_pass, plan_checks, plan_stages
+from compare.run.planned_checks import GATES, PROGRAMS, describe_gates, describe_pass, plan_checks, plan_passes
 from compare.sides._side import SIDES, BadTarget
 from compare.sides.pool import Pool
 from compare.sides.workers import failure_of
 from workloads._declared import AnyWorkload
 from workloads._framework import UNROLLED, Scalar
+from workloads._modes import TF
+from workloads._spec import STABILITY
 
 
 @dataclass(frozen=True)
@@ -220,8 +222,7 @@ class _Judging:
             both = prepare_both(workload, request.size, request.data, self.scratch, request.parity_size)
             _check_unrolled(workload, request.unrolled)
             small, large = on_pass(both, UNROLLED if request.unrolled else request.main_pass, request.unrolled)
-            checks = plan_checks(small, request)
-            reporter.stage(f"{workload.name}: parity and programs", [check.share for check in checks])
+            reporter.stage(f"{workload.name}: parity and programs", plan_checks(small, request))
             judge = partial(self._judge_one, small, large)
             return store.judge(self.pool, (small, large), judge, reporter.result) if store else judge()
         except (RequestError, BadTarget) as error:
@@ -243,7 +244,7 @@ class _Judging:
             large = index_ranges.draw_within(large, evidence.tables)
         if first_failure is not None:
             return _stop(large, small.size, sides, first_failure)
-        reporter.step("gates")
+        reporter.step(GATES)
         small = sides.instance
         sides = sides.with_more_cases().with_late_steps()
         deliveries, failures = sides.deliveries, sides.failures
@@ -257,8 +258,11 @@ class _Judging:
             return deliveries[name]
 
         parity = judge_gates(sides)
-        reporter.result(f"{small.workload.name}: {describe_gates(parity)}")
+        reporter.result(f"{small.workload.name}: {describe_gates(parity.gates)}")
+        was_failing = parity.verdict == FAIL
         parity = with_stability(sides, parity)
+        if not was_failing:
+            reporter.result(f"{small.workload.name}: {describe_gates({STABILITY: parity.gates[STABILITY]})}")
         if request.fail_fast and parity.verdict == FAIL:
             return _stop(large, small.size, sides, locate_failure(sides, parity))
         parity = with_others(sides, parity, self.scratch)
@@ -269,7 +273,7 @@ class _Judging:
         if request.parity_only:
             no_cells = record_parts.empty_cells("parity alone was asked for")
             return Judgement(record_parts.workload(large, small.size, deliveries, parity, no_cells, None, failures))
-        reporter.step("programs")
+        reporter.step(PROGRAMS)
         deliveries = ask_both(failures, collect_main, names=list(deliveries))
         table = _cells(pool, deliveries, large, failures)
         examination = self._examine(large, deliveries, table, failures) if request.alignment else None
@@ -293,22 +297,25 @@ class _Judging:
         After each pass a line says which gates hold there.
         """
         request, reporter = self.request, self.reporter
-        stages = plan_stages(instance)
-        collecting = collect_with_doubles(self.pool, instance, reporter, request.modes, stages)
-        while True:
-            ((pass_,), *stages) = stages
-            reporter.step(PASS_WORDS[pass_])
-            evidence = next(collecting)
-            sides = evidence.sides
-            sides.check_structure()
-            if not any(map(sides.is_lost, SIDES)):
-                summary = describe_pass(pass_, compare_strictly(sides, pass_))
-                reporter.result(f"{instance.workload.name}: {summary}")
-            if not stages:
-                return evidence, None
-            first_failure = judge_first_failure(sides, evidence.passes) if request.fail_fast else None
+        passes = plan_passes(instance)
+        collecting = collect_with_doubles(self.pool, instance, reporter, request.modes, [[pass_] for pass_ in passes])
+        for pass_ in passes[:-1]:
+            evidence = self._collect_next(collecting, pass_)
+            first_failure = judge_first_failure(evidence.sides, evidence.passes) if request.fail_fast else None
             if first_failure is not None:
+                evidence.sides.note_changes()
                 return evidence, first_failure
+        return self._collect_next(collecting, passes[-1]), None
+
+    def _collect_next(self, collecting: Iterator[PassEvidence], pass_: str) -> PassEvidence:
+        self.reporter.step(PASS_WORDS[pass_])
+        evidence = next(collecting)
+        sides = evidence.sides
+        sides.check_structure()
+        if not any(map(sides.is_lost, SIDES)):
+            summary = describe_pass(pass_, compare_strictly(sides, pass_), sides.deliveries[TF].explain_refusal(pass_))
+            self.reporter.result(f"{sides.instance.workload.name}: {summary}")
+        return evidence
 
     def _on_targets(self, deliveries: Mapping[str, Collected]) -> dict[str, Target]:
         """By device that was asked for, both programs compiled for it; nothing where a side cannot be asked."""

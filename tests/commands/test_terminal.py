@@ -206,7 +206,7 @@ def test_the_time_left_follows_from_the_shares_of_the_steps_that_are_done() -> N
     now = [0.0]
     console, file = plain_console(force_terminal=False)
     reporter = Lines(console, lambda: now[0])
-    reporter.stage("port: parity", [1.0, 1.0, 1.0])
+    reporter.stage("port: parity", {"forward pass": 1.0, "gradients": 1.0, "gates": 1.0})
     for now[0], step in ((0.0, "forward pass"), (20.0, "gradients"), (60.0, "gates")):
         reporter.step(step)
     for now[0] in (75.0, 95.0):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 import jax
@@ -59,13 +59,15 @@ Stages = Sequence[Sequence[str]]
 
 
 class Refusing:
-    """Both sides of a function; the original refuses indices beyond a table, and gradients in singular cases.
+    """Both sides of a function; the original refuses indices beyond a table, and by pass the cases of `singular`.
 
     Attributes:
       calls: the arrays that each side loaded, in order.
     """
 
-    def __init__(self, function: Callable[..., Any], table: int, singular: Collection[str] = ()) -> None:
+    def __init__(
+        self, function: Callable[..., Any], table: int, singular: Mapping[str, Collection[str]] = MappingProxyType({})
+    ) -> None:
         self.calls: list[Prepared] = []
         self.changes = Changed()
         self._program, self._table, self._singular = program(function), table, singular
@@ -78,7 +80,7 @@ class Refusing:
         delivery.programs[pass_, FLOAT32] = self._program
         for case, arrays in twin_of(at).cases.items():
             beyond = pass_ == FORWARD and arrays["e"].max() >= self._table
-            if side.name == "tf" and (beyond or (pass_ == GRADIENTS and case in self._singular)):
+            if side.name == "tf" and (beyond or case in self._singular.get(pass_, ())):
                 reason = "indices[0] = 9 is not in [0, 6)" if beyond else "Input matrix is not invertible"
                 delivery.failures.append(Failure("tf", "outputs", reason, mode="eager", of_pass=pass_))
             else:
@@ -117,7 +119,7 @@ def test_a_case_of_kinks_that_has_no_gradient_is_left_out_of_every_pass(
 ) -> None:
     drawn = prepared(tmp_path, low=0, high=5)
     kinks = next(case for case in drawn.loading.cases if case.startswith(KINKS))
-    sides = Refusing(picked, 6, singular={kinks})
+    sides = Refusing(picked, 6, singular={GRADIENTS: {kinks}})
     forward, both = collect(drawn, sides)
     outputs = both.sides.deliveries["tf"].outputs
     assert {case for _, _, case in forward.sides.deliveries["tf"].outputs} == set(drawn.loading.cases)
@@ -127,11 +129,22 @@ def test_a_case_of_kinks_that_has_no_gradient_is_left_out_of_every_pass(
     assert kinks in both.sides.deliveries["tf"].remarks[0] and not both.sides.failures
 
 
+@pytest.mark.parametrize("stages", [((FORWARD,), (GRADIENTS,)), AT_ONCE], ids=["two stages", "at once"])
+def test_a_gradient_that_does_not_exist_keeps_no_refused_case_of_the_forward_pass(
+    stages: Stages, tmp_path: Path, collect: Callable[..., list[PassEvidence]]
+) -> None:
+    """Sizes are judged at once: else those of a function without a gradient would not be judged, and a port pass."""
+    drawn = prepared(tmp_path, low=0, high=5)
+    kinks = next(case for case in drawn.loading.cases if case.startswith(KINKS))
+    (*_, last) = collect(drawn, Refusing(picked, 6, {FORWARD: {kinks}, GRADIENTS: drawn.loading.cases}), stages)
+    assert set(last.sides.instance.loading.cases) == set(drawn.loading.cases) - {kinks}
+
+
 def test_a_refusal_of_an_ordinary_case_stays_a_failure(
     tmp_path: Path, collect: Callable[..., list[PassEvidence]]
 ) -> None:
     drawn = prepared(tmp_path, low=0, high=5)
-    (_, both) = collect(drawn, Refusing(picked, 6, singular=set(drawn.loading.cases)))
+    (_, both) = collect(drawn, Refusing(picked, 6, singular={GRADIENTS: drawn.loading.cases}))
     assert both.sides.instance is drawn
     assert {failure.reason for failure in both.sides.failures} == {"Input matrix is not invertible"}
 

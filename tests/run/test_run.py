@@ -18,7 +18,7 @@ from compare.inputs.at_size import Prepared, digest, prepare_both
 from compare.inputs.request import Plan
 from compare.measure import timed_samples, timed_sets
 from compare.plain_json import to_json, write_json
-from compare.progress import Reporter, Steps, count_steps
+from compare.progress import Position, Reporter, Steps
 from compare.record.envelope import SCHEMA, Record
 from compare.record.results_file import load, load_plain, save
 from compare.record.vocabulary import CELLS
@@ -54,7 +54,7 @@ class Told(Reporter):
         self.details: list[str] = []
 
     def stage(self, text: str, steps: Steps) -> None:
-        self.stages[text] = (count_steps(steps), [])
+        self.stages[text] = (Position(steps, 0.0).count, [])
 
     def step(self, text: str) -> None:
         self.stages[list(self.stages)[-1]][1].append(text)
@@ -225,6 +225,7 @@ def test_the_reporter_is_told_of_every_stage_and_its_steps(whole: dict[str, Any]
         "scale_and_add: forward pass: structure, semantics, rounding hold on the drawn arrays",
         "scale_and_add: gradients: structure, gradients hold on the drawn arrays",
         "scale_and_add: pass: structure, semantics, rounding, gradients; not applicable: training",
+        "scale_and_add: pass: stability",
         "scale_and_add: parity holds",
     ]
     announced, steps = told.stages["scale_and_add: parity and programs"]
