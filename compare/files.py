@@ -8,7 +8,7 @@ import math
 import os
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, NoReturn, TypeVar
@@ -21,6 +21,9 @@ from compare.arrays import load_arrays
 from compare.errors import Foreseen
 from workloads import _foreign
 from workloads._foreign import MEBIBYTE, Unusable
+
+Json = Mapping[str, Any]
+"""An object of a JSON file that we write and no struct declares, such as hlo.json, a bundle\'s index or a dump."""
 
 MOST_JSON_BYTES = 512 * MEBIBYTE
 """Largest JSON file: a record holds both programs as text. As Python's own lists it may take thirty times that."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any
 
@@ -12,12 +12,15 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+Steps = int | Mapping[str, float]
+"""The number of steps of a stage, or by step how long it takes, relative to the others."""
+
 
 class Reporter(ABC):
     """Receives stages (the parity of a workload, a pair of processes) and the steps inside them."""
 
     @abstractmethod
-    def stage(self, text: str, steps: int) -> None:
+    def stage(self, text: str, steps: Steps) -> None:
         """A new stage begins."""
 
     @abstractmethod
@@ -44,7 +47,7 @@ class Reporter(ABC):
 class Silent(Reporter):
     """Prints nothing: for --json and for callers of the library."""
 
-    def stage(self, text: str, steps: int) -> None:
+    def stage(self, text: str, steps: Steps) -> None:
         """Nothing."""
 
     def step(self, text: str) -> None:
@@ -59,6 +62,54 @@ class Silent(Reporter):
 
 QUIET_S = 10
 """A log is silent for so long before the next step is a line of its own."""
+ESTIMATE_S = 30
+"""The time left of a stage is estimated after so long: start-up is no measure of what follows."""
+
+
+class Position:
+    """Where a stage is: the number of its step, and how long it takes to the end.
+
+    Args:
+      steps: of the stage.
+      start: seconds on the clock when it began.
+    """
+
+    def __init__(self, steps: Steps, start: float) -> None:
+        self._shares = {} if isinstance(steps, int) else steps
+        self._count = steps if isinstance(steps, int) else len(steps)
+        self._start = self._end = start
+        self.number = 0
+        """Of the current step, from 1; 0 before the first."""
+
+    @property
+    def count(self) -> int:
+        """How many steps there are."""
+        return max(self._count, self.number)
+
+    def begin_step(self, text: str, now: float) -> None:
+        """Note that a step begins. Planned steps may be left out; one that is not planned is part of the step before.
+
+        Args:
+          text: the step.
+          now: seconds on the clock.
+        """
+        names = list(self._shares)
+        if not names:
+            self.number += 1
+        elif text in names:
+            self.number = names.index(text) + 1
+            share_before = sum(self._shares[name] for name in names[: self.number - 1])
+            seconds = (now - self._start) * sum(self._shares.values()) / share_before if share_before else 0.0
+            self._end = self._start + seconds
+
+    def describe_rest(self, now: float) -> str:
+        """How long it takes to the end; empty where nothing can be estimated, or the estimate is over.
+
+        Args:
+          now: seconds on the clock.
+        """
+        is_early, is_late = now - self._start < ESTIMATE_S, self._end <= now
+        return "" if is_early or is_late else f"about {_in_words(self._end - now)} to the end"
 
 
 class Lines(Reporter):
@@ -67,22 +118,26 @@ class Lines(Reporter):
     def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
         self._console, self._clock = console, clock
         self._start = self._last = clock()
-        self._stage, self._steps, self._number = "", 0, 0
+        self._stage, self._position = "", Position(0, self._start)
 
-    def stage(self, text: str, steps: int) -> None:
+    def stage(self, text: str, steps: Steps) -> None:
         """Print the stage."""
-        self._stage, self._steps, self._number = text, steps, 0
+        self._stage = text
         self.result(text)
+        self._position = Position(steps, self._last)
 
     def step(self, text: str) -> None:
         """Print it if nothing was printed for `QUIET_S`: all steps would flood a log."""
-        self._number += 1
-        self.detail(f"{text}, step {self._number} of {max(self._steps, self._number)}")
+        self._position.begin_step(text, self._clock())
+        self.detail(text)
 
     def detail(self, text: str) -> None:
-        """Print it if nothing was printed for `QUIET_S`."""
-        if self._clock() - self._last >= QUIET_S:
-            self.result(f"{self._stage}: {text}")
+        """Print it, with the step that it is part of, if nothing was printed for `QUIET_S`."""
+        if (now := self._clock()) - self._last < QUIET_S:
+            return
+        position, rest = self._position, self._position.describe_rest(now)
+        number = f", step {position.number} of {position.count}" if position.number else ""
+        self.result(f"{self._stage}: {text}{number}{f' ({rest})' if rest else ''}")
 
     def result(self, text: str) -> None:
         """Print it as a stage is."""
@@ -104,11 +159,13 @@ class Bars(Reporter):
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=30),
             TimeElapsedColumn(),
+            TextColumn("{task.fields[left]}"),
             TextColumn("{task.fields[doing]}", style="dim", markup=False),
             console=console,
             **how,
         )
         self._task = None
+        self._position = Position(0, 0.0)
 
     def __enter__(self) -> Bars:
         self._progress.start()
@@ -120,21 +177,23 @@ class Bars(Reporter):
         self._finish()
         self._progress.stop()
 
-    def stage(self, text: str, steps: int) -> None:
+    def stage(self, text: str, steps: Steps) -> None:
         """Finish the bar before, start one."""
         self._finish()
-        self._task = self._progress.add_task(text, total=steps, doing="")
+        self._position = Position(steps, time.monotonic())
+        self._task = self._progress.add_task(text, total=self._position.count, doing="", left="")
         self._progress.refresh()
 
     def step(self, text: str) -> None:
         """Advance the bar."""
-        if self._task is not None:
-            self._progress.update(self._task, advance=1, doing=text, refresh=True)
+        self._position.begin_step(text, time.monotonic())
+        self.detail(text)
 
     def detail(self, text: str) -> None:
         """Show it beside the bar."""
         if self._task is not None:
-            self._progress.update(self._task, doing=text, refresh=True)
+            rest = self._position.describe_rest(time.monotonic())
+            self._progress.update(self._task, completed=self._position.number, doing=text, left=rest, refresh=True)
 
     def result(self, text: str) -> None:
         """Print it above the bar."""
@@ -143,7 +202,7 @@ class Bars(Reporter):
     def _finish(self) -> None:
         if self._task is not None:
             task = self._progress.tasks[self._task]
-            self._progress.update(self._task, completed=task.total, doing="")
+            self._progress.update(self._task, completed=task.total, doing="", left="")
 
 
 class Countdown:

@@ -57,7 +57,7 @@ def describe_device(device: Any) -> str:
     return CPU if device.platform == CPU else f"{device.platform} {device.device_kind}".lower()
 
 
-def pinned_settings(device: Device) -> dict[str, Any]:
+def pinned_settings(device: Device) -> dict[str, str | bool]:
     """The settings that were asked for, as JAX reports them."""
     precisions = {"highest": HIGHEST, "default": TF32}
     precision = jax.config.values["jax_default_matmul_precision"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import flax
 import jax
@@ -25,7 +25,7 @@ from jaxport._digest import digest
 from jaxport._donation import donated_step
 from jaxport._foreign_calls import export_function
 from jaxport._layer_calls import layer_calls
-from jaxport._modes import APART, DONATED, EAGER, JIT, TUNED, Options, declared_options, find_refusal, in_mode
+from jaxport._modes import APART, DONATED, EAGER, JIT, TUNED, declared_options, find_refusal, in_mode
 from jaxport._profiling import profile_call
 from jaxport._recompiling import Watched
 from jaxport._session import Session, named_results
@@ -41,6 +41,7 @@ from workloads._framework import (
     UNROLLED,
     Attempted,
     Compiled,
+    CompilerOptions,
     Donation,
     Entry,
     KernelRun,
@@ -48,6 +49,7 @@ from workloads._framework import (
     Platform,
     Prepared,
     Program,
+    Scalar,
     Twin,
     Unsupported,
     default_pass,
@@ -63,27 +65,26 @@ _PLATFORMS: dict[Platform, str] = {"cpu": "cpu", "gpu": "cuda", "tpu": "tpu"}
 """As jax.export calls them."""
 
 _NO_OPTIMIZER = "JAX has no graph optimizer with switches: XLA alone rewrites a program"
-_REFUSALS = {
-    "save_model": "a SavedModel is TensorFlow's to write",
-    "clustered": "JAX compiles every function whole: there are no clusters",
-    "rewritten": _NO_OPTIMIZER,
-    "outputs_with": _NO_OPTIMIZER,
-}
-"""By method that JAX does not have, why."""
 
 
 class Jax(Framework):
     """The twin in JAX, in its modes."""
 
     side = "jax"
+    refusals: ClassVar[Mapping[str, str]] = {
+        "save_model": "a SavedModel is TensorFlow's to write",
+        "clustered": "JAX compiles every function whole: there are no clusters",
+        "rewritten": _NO_OPTIMIZER,
+        "outputs_with": _NO_OPTIMIZER,
+    }
 
     def __init__(self, device: Device = ON_CPU, clear: Callable[[], object] | None = jax.clear_caches) -> None:
         self._device = device
         # JAX keeps thousands of executables.
         self._loaded: Loaded[Session, _private.Executable] = Loaded(Session, clear)
-        self._options: dict[str, Options] = {}
+        self._options: dict[str, CompilerOptions] = {}
 
-    def environment(self) -> dict[str, Any]:
+    def environment(self) -> Mapping[str, Scalar]:
         """Versions, device and what is pinned on it."""
         return {
             "jax": jax.__version__,
@@ -93,10 +94,6 @@ class Jax(Framework):
             "device": _device.describe_device(jax.devices()[0]),
             "threads": "default",
         } | _device.pinned_settings(self._device)
-
-    def _refusal(self, method: str) -> str:
-        """Why JAX has no such method."""
-        return _REFUSALS.get(method) or super()._refusal(method)
 
     def settings(self) -> dict[str, str]:
         """JAX's configuration, by name."""
@@ -196,7 +193,7 @@ class Jax(Framework):
                 "optimized_hlo": lowered.compile().as_text() or "",
             }
 
-    def compile(self, program: Program, options: Options = NO_OPTIONS) -> Compiled:
+    def compile(self, program: Program, options: CompilerOptions = NO_OPTIONS) -> Compiled:
         """Compile any program by JAX's XLA, with these of its debug options; one that differs in states alone, once."""
         executables, key = self._loaded.executables, (program.artifact, tuple(sorted(options.items())))
         if key not in executables:
@@ -251,7 +248,7 @@ class Jax(Framework):
         }
 
     @override
-    def offer(self, mode: str, options: Options) -> None:
+    def offer(self, mode: str, options: CompilerOptions) -> None:
         if refusal := find_refusal(options):
             raise Unsupported(refusal)
         self._options[mode] = options

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import jax
 
 from jaxport._model import Model
+from workloads._framework import CompilerOptions
 from workloads._target import TargetError
 
 EAGER, APART, JIT, DONATED, TUNED = "eager", "apart", "jit", "donated", "tuned"
 
-Options = Mapping[str, Any]
 
-
-def in_mode(function: Callable[..., Any], mode: str, options: Options | None = None) -> Any:
+def in_mode(function: Callable[..., Any], mode: str, options: CompilerOptions | None = None) -> Any:
     """The function as that mode runs it; `options` are those of XLA, for a mode that has some.
 
     Args:
@@ -38,7 +37,7 @@ def in_mode(function: Callable[..., Any], mode: str, options: Options | None = N
     )
 
 
-def declared_options(model: Model) -> dict[str, Any]:
+def declared_options(model: Model) -> CompilerOptions:
     """The compiler options that a twin declares for the platform at hand, known to be taken.
 
     Raises:
@@ -54,7 +53,7 @@ def declared_options(model: Model) -> dict[str, Any]:
     return options
 
 
-def find_refusal(options: Options) -> str:
+def find_refusal(options: CompilerOptions) -> str:
     """What XLA has against an option, which it reads when it compiles; empty where it takes them all."""
     if not options:
         return ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from importlib import import_module
@@ -14,6 +14,7 @@ from jax.core import Tracer
 from jax.extend.core import jaxpr_as_fun
 
 from workloads._compiling import without_unknown
+from workloads._framework import CompilerOptions
 
 TRIED = "0.10.2 to 0.12"
 
@@ -127,7 +128,7 @@ def text_without_lines(module: Any) -> str:
     return module.to_string(options)
 
 
-def compile_stablehlo(artifact: bytes, debug_options: Mapping[str, Any] | None = None) -> Executable:
+def compile_stablehlo(artifact: bytes, debug_options: CompilerOptions | None = None) -> Executable:
     """Compile a portable StableHLO artifact, whichever framework made it.
 
     Args:

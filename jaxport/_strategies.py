@@ -36,7 +36,7 @@ from workloads._distributing import (
     of_equal_parts,
     part_of,
 )
-from workloads._framework import Twin, Unsupported
+from workloads._framework import Scalar, Twin, Unsupported
 from workloads._spec import Arrays
 
 SPMD, SHARD_MAP = "spmd", "shard_map"
@@ -62,7 +62,7 @@ class Strategies(Distributing):
         self._division = Division(1, "", {})
         self._sessions: dict[tuple[str, bool], Session] = {}
 
-    def environment(self) -> dict[str, Any]:
+    def environment(self) -> dict[str, Scalar]:
         """Versions, and the devices."""
         return {
             "jax": jax.__version__,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -166,26 +168,6 @@ class LayerScale(nnx.Module):
         return x * self.gamma.get_value()
 
 
-def _weigh(
-    scores: jax.Array,
-    value: jax.Array,
-    query_mask: jax.Array | None,
-    value_mask: jax.Array | None,
-    use_causal_mask: bool,
-) -> jax.Array:
-    """The values by the softmax of the scores, as Keras masks both: a query that sees no key sees all."""
-    masks = [] if value_mask is None else [value_mask.astype(bool)[..., None, :]]
-    masks += [jnp.tri(*scores.shape[-2:], dtype=bool)] if use_causal_mask else []
-    visible = None
-    for mask in masks:
-        visible = mask if visible is None else visible & mask
-    if visible is not None:
-        # Subtracted, as in Keras: where nothing is seen, the scores stay apart as far as rounding leaves them.
-        scores = jnp.where(visible, scores, scores - (65504.0 if scores.dtype == jnp.float16 else 1e9))
-    result = jax.nn.softmax(scores) @ value
-    return result if query_mask is None else jnp.where(query_mask.astype(bool)[..., None], result, 0)
-
-
 class _ScoredAttention(nnx.Module):
     """Attention by any scores of queries and keys, masked as Keras does it."""
 
@@ -214,7 +196,14 @@ class _ScoredAttention(nnx.Module):
           use_causal_mask: whether a query sees no key after its own place.
         """
         scores = self._scores(query, value if key is None else key)
-        return _weigh(scores, value, query_mask, value_mask, use_causal_mask)
+        masks = [] if value_mask is None else [value_mask.astype(bool)[..., None, :]]
+        masks += [jnp.tri(*scores.shape[-2:], dtype=bool)] if use_causal_mask else []
+        if masks:
+            # Subtracted, as in Keras: where a query sees no key, it sees all, as far apart as rounding leaves scores.
+            masked_scores = scores - (65504.0 if scores.dtype == jnp.float16 else 1e9)
+            scores = jnp.where(functools.reduce(operator.and_, masks), scores, masked_scores)
+        result = jax.nn.softmax(scores) @ value
+        return result if query_mask is None else jnp.where(query_mask.astype(bool)[..., None], result, 0)
 
 
 class Attention(_ScoredAttention):

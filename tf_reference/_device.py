@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
 
 import tensorflow as tf
 
@@ -59,7 +58,7 @@ def finish() -> None:
         tf.test.experimental.sync_devices()
 
 
-def pinned_settings(device: Device) -> dict[str, Any]:
+def pinned_settings(device: Device) -> dict[str, str | bool]:
     """What is pinned, as TensorFlow has it; nothing where nothing was asked for."""
     allows_tf32 = tf.config.experimental.tensor_float_32_execution_enabled()
     settings = {"matmul_precision": TF32 if allows_tf32 else HIGHEST} if device.precision else {}

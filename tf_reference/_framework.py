@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, ClassVar
 
 import keras
 import numpy as np
@@ -18,6 +17,7 @@ from typing_extensions import override
 from tf_reference import _binding, _clustering, _compiler_stages, _device, _grappler, _keras, _private, _sources
 from tf_reference._attempting import attempt
 from tf_reference._callers_settings import settings_for_check as settings_for_check
+from tf_reference._case_tensors import CaseTensors
 from tf_reference._compiler_stages import STAGES
 from tf_reference._donation import donated_step
 from tf_reference._forgetting import forget
@@ -36,6 +36,7 @@ from tf_reference._mode_calls import (
     switch,
 )
 from tf_reference._profiling import profile_call
+from tf_reference._rebuilding import rebuilt_once
 from tf_reference._recompiling import Watched
 from tf_reference._saving import save
 from tf_reference._session import Session
@@ -53,6 +54,7 @@ from workloads._framework import (
     Attempted,
     Clustered,
     Compiled,
+    CompilerOptions,
     Donation,
     Entry,
     KernelRun,
@@ -60,6 +62,7 @@ from workloads._framework import (
     Platform,
     Prepared,
     Program,
+    Scalar,
     Twin,
     Unsupported,
     default_pass,
@@ -69,59 +72,32 @@ from workloads._loaded import Loaded, main_pass
 from workloads._protocol import Framework
 from workloads._recompiling import Staging
 from workloads._rewriting import OptimizerOptions, Rewritten
-from workloads._spec import Arrays, dtype_in
+from workloads._spec import Arrays
 from workloads._trajectory import Guide, trajectory
 from workloads._unroll import unroll
 
 OTHERWISE = ("handwritten", "apart")
 """The main pass computed in another way, which the twin hands over: fields of Model."""
 
-_OUT_OF_SCOPE = "is out of scope and cannot be used here"
-"""What TensorFlow says of a tensor of another graph: a TypeError or a ValueError, by where it is met."""
-
-
-_REFUSALS = {
-    "serialized": "the form of jax.export is JAX's to write",
-    # XLA's flags hold for a whole process, and are read before the first compilation.
-    "offer": "TensorFlow compiles every function of a process with the same XLA_FLAGS",
-}
-"""By method that TensorFlow does not have, why."""
-
-Asked = ParamSpec("Asked")
-Found = TypeVar("Found")
-
-
-def _once_more(
-    request: Callable[Concatenate[TensorFlow, Asked], Found],
-) -> Callable[Concatenate[TensorFlow, Asked], Found]:
-    """A request that is asked again, of a model built anew, where this one kept a tensor of an earlier graph."""
-
-    @functools.wraps(request)
-    def ask(framework: TensorFlow, /, *positional: Asked.args, **keywords: Asked.kwargs) -> Found:
-        try:
-            return request(framework, *positional, **keywords)
-        except (TypeError, ValueError) as error:
-            if _OUT_OF_SCOPE not in str(error):
-                raise
-        framework.rebuild()
-        return request(framework, *positional, **keywords)
-
-    return ask
-
 
 class TensorFlow(Framework):
     """The twin in TensorFlow, in its modes."""
 
     side = "tf"
+    refusals: ClassVar[Mapping[str, str]] = {
+        "serialized": "the form of jax.export is JAX's to write",
+        # XLA's flags hold for a whole process, and are read before the first compilation.
+        "offer": "TensorFlow compiles every function of a process with the same XLA_FLAGS",
+    }
 
     def __init__(self, device: Device = ON_CPU, clear: Callable[[], object] | None = forget) -> None:
         self._device = device
         self._loaded: Loaded[Session, Any] = Loaded(Session, clear)
-        self._tensors: dict[tuple[str, str, str], tf.Tensor] = {}
+        self._tensors = CaseTensors(self._loaded)
         # TensorFlow compiles again what was compiled before this switch was first set to anything.
         tf.config.optimizer.set_jit(False)
 
-    def environment(self) -> dict[str, Any]:
+    def environment(self) -> dict[str, Scalar]:
         """Versions, device and what is pinned on it, and thread settings."""
         return {
             "tensorflow": tf.__version__,
@@ -129,10 +105,6 @@ class TensorFlow(Framework):
             "device": _device.describe_device(),
             "threads": tf.config.threading.get_intra_op_parallelism_threads() or "default",
         } | _device.pinned_settings(self._device)
-
-    def _refusal(self, method: str) -> str:
-        """Why TensorFlow has no such method."""
-        return _REFUSALS.get(method) or super()._refusal(method)
 
     def settings(self) -> dict[str, str]:
         """What TensorFlow and Keras hold for the whole process, by name."""
@@ -146,7 +118,7 @@ class TensorFlow(Framework):
 
     def load(self, twin: Twin) -> dict[str, Any]:
         """Build the twin and say which passes and modes it has."""
-        self._tensors = {}
+        self._tensors = CaseTensors(self._loaded)
         # What XLA compiled for the twin before stays with the runtime.
         self._loaded.load(twin)
         model = self._loaded.session("float32").model
@@ -161,12 +133,16 @@ class TensorFlow(Framework):
         return {"modes": modes}
 
     @override
-    @_once_more
+    @rebuilt_once
     def outputs(
         self, mode: str, pass_: str, case: str, dtype: str, sent: Arrays | None = None
     ) -> dict[str, np.ndarray]:
         session = self._loaded.session(dtype)
-        tensors = session.tensors({**session.twin.cases[case], **sent}) if sent else self._inputs(session, case, pass_)
+        tensors = (
+            session.tensors({**session.twin.cases[case], **sent})
+            if sent
+            else self._tensors.inputs(session, case, pass_)
+        )
         with switch(mode), compilable():
             function = self._stage(session, pass_, mode, tensors)
             session.reset(case, sent)
@@ -174,7 +150,7 @@ class TensorFlow(Framework):
         return outputs | session.updated_weights() if pass_ in (STEP, UNROLLED) else outputs
 
     @override
-    @_once_more
+    @rebuilt_once
     def trajectory(
         self, mode: str, dtype: str, checkpoints: Sequence[int], guide: Arrays | None = None
     ) -> dict[str, np.ndarray]:
@@ -192,7 +168,7 @@ class TensorFlow(Framework):
             )
 
     @override
-    @_once_more
+    @rebuilt_once
     def layers(
         self, pass_: str, case: str, dtype: str, given: Sequence[Given], sent: Arrays
     ) -> tuple[LayerCalls, Arrays]:
@@ -203,16 +179,13 @@ class TensorFlow(Framework):
         function = session.scalar if pass_ == GRADIENTS else session.model.forward
         with switch(EAGER):
             session.reset(case)
-            return layer_calls(function, self._inputs(session, case, FORWARD), pass_ == GRADIENTS)
+            return layer_calls(function, self._tensors.inputs(session, case, FORWARD), pass_ == GRADIENTS)
 
     @override
-    @_once_more
+    @rebuilt_once
     def program(self, pass_: str, dtype: str, platform: Platform = "cpu") -> Program:
         """The StableHLO that jit_compile=True passes to XLA, variables as trailing parameters."""
-        session = self._loaded.session(dtype)
-        case = session.twin.first_case
-        session.reset(case)
-        tensors = self._inputs(session, case, pass_)
+        session, tensors = self._start(pass_, dtype=dtype)
         function = self._stage(session, pass_, JIT, tensors)
         with compilable():
             lowered = self._lower(function, tensors, platform)
@@ -228,24 +201,22 @@ class TensorFlow(Framework):
             sources=_sources.sources(function.get_concrete_function(*tensors).graph),
         )
 
-    @_once_more
+    @rebuilt_once
     def stages(self) -> dict[str, str]:
         """The main pass as text, for people; the optimized module only of a device that is here."""
-        session = self._loaded.session("float32")
-        session.reset(session.twin.first_case)
-        tensors = self._inputs(session, session.twin.first_case, main_pass(session))
+        session, tensors = self._start(self._main_pass)
         with compilable():
-            lowered = self._lower(self._stage(session, main_pass(session), JIT, tensors), tensors, "cpu")
-            return _compiler_stages.texts(lowered.stage, self._stages)
+            lowered = self._lower(self._stage(session, self._main_pass, JIT, tensors), tensors, "cpu")
+            return _compiler_stages.texts(lowered.stage, STAGES[:-1] if self._device.lowers_for else STAGES)
 
     @override
-    def compile(self, program: Program, options: Mapping[str, Any] = NO_OPTIONS) -> Compiled:
+    def compile(self, program: Program, options: CompilerOptions = NO_OPTIONS) -> Compiled:
         if options:
             raise Unsupported("TensorFlow takes XLA's options from the environment variable XLA_FLAGS alone")
         results = [(result.dtype, result.shape) for result in program.results]
         call = _private.call_stablehlo(program.artifact, results, _device.platform())
         function = tf.function(call, jit_compile=True, autograph=False)
-        arguments = self._arguments(program, self._loaded.twin.first_case)
+        arguments = self._tensors.arguments(program, self._loaded.twin.first_case)
         start = time.perf_counter()
         function(*arguments)
         compile_s = time.perf_counter() - start
@@ -254,11 +225,8 @@ class TensorFlow(Framework):
     def optimized(self, handle: int) -> Optimized:
         """What XLA makes of a compiled program: two compilations more, since each stage is one."""
         program, function = self._loaded.compiled(handle)
-        lower = function.experimental_get_compiler_ir(*self._arguments(program, self._loaded.twin.first_case))
-        return Optimized(
-            module=lower(stage="optimized_hlo_serialized"),
-            temp_bytes=_compiler_stages.memory(lower).temp_bytes,
-        )
+        lower = function.experimental_get_compiler_ir(*self._tensors.arguments(program, self._loaded.twin.first_case))
+        return Optimized(lower(stage="optimized_hlo_serialized"), _compiler_stages.memory(lower).temp_bytes)
 
     def save_model(self, handle: int, folder: Path) -> None:
         """Write a compiled program as a SavedModel, its weights as variables."""
@@ -268,7 +236,7 @@ class TensorFlow(Framework):
     def execute(self, handle: int, case: str) -> dict[str, np.ndarray]:
         """Run a compiled program on the arrays of a case."""
         program, function = self._loaded.compiled(handle)
-        return program.name_results(map(on_host, function(*self._arguments(program, case))))
+        return program.name_results(map(on_host, function(*self._tensors.arguments(program, case))))
 
     @override
     def unroll(self, handle: int, checkpoints: Sequence[int], guide: Arrays | None = None) -> dict[str, np.ndarray]:
@@ -279,24 +247,21 @@ class TensorFlow(Framework):
 
         return unroll(run, program, self._loaded.twin, checkpoints, guide)
 
-    @_once_more
+    @rebuilt_once
     def prepare(self, target: str | int) -> Prepared:
         """One call with a barrier inside, on a device that TensorFlow returns from before the work is done."""
         if isinstance(target, int):
             program, function = self._loaded.compiled(target)
-            arguments = self._arguments(program, self._loaded.twin.first_case)
+            arguments = self._tensors.arguments(program, self._loaded.twin.first_case)
             # The ConcreteFunction: what finding it costs is no part of a cell.
             return Prepared(partial(finish, function.get_concrete_function(*arguments), *arguments))
-        session = self._loaded.session("float32")
-        case = session.twin.first_case
-        session.reset(case)
-        tensors = self._inputs(session, case, main_pass(session))
+        session, tensors = self._start(self._main_pass)
         start = time.perf_counter()
         if target == _keras.STEPS:
             call = partial(finish, _keras.execution(session.model, tuple(tensors)))
             return Prepared(call, steps=_keras.STEPS_PER_EXECUTION)
         with switch(target):
-            function = self._in_mode(session, main_pass(session), target, tensors)
+            function = self._in_mode(session, self._main_pass, target, tensors)
         trace_s = None if target in (EAGER, *_keras.modes(session.model)) else time.perf_counter() - start
         analyse = partial(analyse_lowering, function, tensors) if target == JIT else Analysis
         call = partial(finish, function, *tensors)
@@ -320,46 +285,48 @@ class TensorFlow(Framework):
         """Not told."""
         return ""
 
-    @_once_more
+    @rebuilt_once
     def profile(self, target: str | int) -> list[list[KernelRun]]:
         """The kernels that each of some warm calls ran, in order: TF operations and HLO instructions."""
-        call = self.prepare(target).call if isinstance(target, int) else self._prepare_call(target)
+        if isinstance(target, int):
+            call = self.prepare(target).call
+        else:
+            function, tensors = self._prepare_pass(self._main_pass, target)
+            call = partial(finish, function, *tensors)
         with switch(str(target)):
             call()
             return [profile_call(call, target == EAGER) for _ in range(PROFILED_CALLS)]
 
     @override
-    @_once_more
+    @rebuilt_once
     def clustered(self, pass_: str) -> Clustered:
-        session = self._loaded.session("float32")
-        session.reset(session.twin.first_case)
-        tensors = self._inputs(session, session.twin.first_case, pass_)
+        function, tensors = self._prepare_pass(pass_, AUTOCLUSTER)
         with switch(AUTOCLUSTER):
-            function = self._stage(session, pass_, AUTOCLUSTER, tensors)
-            return _clustering.observe_clusters(
-                function.get_concrete_function(*tensors), partial(finish, function, *tensors)
-            )
+            concrete = function.get_concrete_function(*tensors)
+            return _clustering.observe_clusters(concrete, partial(finish, function, *tensors))
 
     @override
-    @_once_more
+    @rebuilt_once
     def rewritten(self, pass_: str, options: OptimizerOptions) -> Rewritten:
         """As of the protocol: the trace is the same, whatever the options."""
-        concrete, call = self._in_graph(pass_, self._loaded.twin.first_case)
-        return _grappler.run_grappler(concrete, call, options)
+        function, tensors = self._prepare_pass(pass_, GRAPH)
+        concrete = function.get_concrete_function(*tensors)
+        return _grappler.run_grappler(concrete, partial(finish, function, *tensors), options)
 
     @override
-    @_once_more
+    @rebuilt_once
     def outputs_with(self, pass_: str, case: str, options: OptimizerOptions) -> dict[str, np.ndarray]:
         """As of the protocol, in mode graph."""
-        _, call = self._in_graph(pass_, case)
-        outputs = {leaf: on_host(value) for leaf, value in _grappler.outputs(call, options).items()}
+        function, tensors = self._prepare_pass(pass_, GRAPH, case)
+        results = _grappler.outputs(partial(finish, function, *tensors), options)
+        outputs = {leaf: on_host(value) for leaf, value in results.items()}
         return outputs | self._loaded.session("float32").updated_weights() if pass_ == STEP else outputs
 
-    @_once_more
+    @rebuilt_once
     def donation(self) -> Donation:
         """The training step as `jit_compile=True` compiles it, and the variables that it updates."""
         session = self._loaded.session("float32")
-        tensors = self._inputs(session, session.twin.first_case)
+        tensors = self._tensors.inputs(session, session.twin.first_case)
         return donated_step(session, self._stage(session, STEP, JIT, tensors), tensors)
 
     def watch(self, staging: Staging) -> Watched:
@@ -375,11 +342,18 @@ class TensorFlow(Framework):
     def rebuild(self) -> None:
         """Build every model of the twin anew, and call it once: what it makes on its first call belongs to no graph."""
         for session in self._loaded.rebuild():
-            session.pass_function(FORWARD)(*self._inputs(session, session.twin.first_case))
+            session.pass_function(FORWARD)(*self._tensors.inputs(session, session.twin.first_case))
 
     @property
-    def _stages(self) -> tuple[str, ...]:
-        return STAGES[:-1] if self._device.lowers_for else STAGES
+    def _main_pass(self) -> str:
+        return main_pass(self._loaded.session("float32"))
+
+    def _start(self, pass_: str, case: str = "", dtype: str = "float32") -> tuple[Session, list[tf.Tensor]]:
+        """A session in the state that a run of a case starts from, the first without one, and the tensors of a pass."""
+        session = self._loaded.session(dtype)
+        case = case or session.twin.first_case
+        session.reset(case)
+        return session, self._tensors.inputs(session, case, pass_)
 
     def _lower(self, function: Any, tensors: Sequence[tf.Tensor], platform: Platform) -> Lowered:
         """A program that was lowered for a platform, which need not be here."""
@@ -396,53 +370,17 @@ class TensorFlow(Framework):
         stage = partial(self._in_mode, session, pass_, mode, tensors)
         return self._loaded.function(session.dtype, pass_, mode, stage)
 
-    def _prepare_call(self, mode: str) -> Callable[[], Any]:
-        """One call of the main pass in a mode, from the state that a run starts from."""
-        session = self._loaded.session("float32")
-        case = session.twin.first_case
-        session.reset(case)
-        tensors = self._inputs(session, case, main_pass(session))
+    def _prepare_pass(self, pass_: str, mode: str, case: str = "") -> tuple[Any, list[tf.Tensor]]:
+        """A pass as a mode runs it and its tensors, from the state that a run of a case starts from."""
+        session, tensors = self._start(pass_, case)
         with switch(mode):
-            return partial(finish, self._stage(session, main_pass(session), mode, tensors), *tensors)
+            return self._stage(session, pass_, mode, tensors), tensors
 
     def _in_mode(self, session: Session, pass_: str, mode: str, tensors: Sequence[tf.Tensor]) -> Any:
         if mode in _keras.modes(session.model):
             return _keras.training_step(session.model, mode)
         function = session.otherwise(pass_, mode) if mode in OTHERWISE else session.pass_function(pass_)
         return in_mode(function, mode, tensors)
-
-    def _in_graph(self, pass_: str, case: str) -> tuple[Any, Callable[[], Any]]:
-        """A pass in mode graph: the trace, and one call from the state that a run of a case starts from."""
-        session = self._loaded.session("float32")
-        session.reset(case)
-        tensors = self._inputs(session, case, pass_)
-        with switch(GRAPH):
-            function = self._stage(session, pass_, GRAPH, tensors)
-        return function.get_concrete_function(*tensors), partial(finish, function, *tensors)
-
-    def _arguments(self, program: Program, case: str) -> list[tf.Tensor]:
-        return [
-            self._input(case, parameter.name, parameter.dtype)
-            if parameter.kind == "input"
-            else tf.constant(self._loaded.twin.argument(parameter, case, program.states))
-            for parameter in program.parameters
-        ]
-
-    def _inputs(self, session: Session, case: str, pass_: str = FORWARD) -> list[tf.Tensor]:
-        if pass_ == UNROLLED:
-            return session.tensors(session.twin.first_batches)
-        arrays = self._loaded.twin.cases[case]
-        return [
-            self._input(case, name, dtype_in(arrays[name].dtype, session.dtype)) for name in self._loaded.twin.inputs
-        ]
-
-    def _input(self, case: str, name: str, dtype: str) -> tf.Tensor:
-        # Every mode and every compiled program reads the same memory: at paper size one is a gigabyte. The tensor is
-        # another one each time, since a model may keep what it computed by the identity of a tensor.
-        key = (case, name, dtype)
-        if key not in self._tensors:
-            self._tensors[key] = tf.constant(self._loaded.twin.cases[case][name].astype(dtype, copy=False))
-        return tf.identity(self._tensors[key])
 
 
 def create() -> TensorFlow:

@@ -12,7 +12,8 @@ from typing import Any
 
 import keras
 
-from tf_reference import _keras_graph, _keras_outputs, _keras_variables
+from tf_reference import _keras_outputs, _keras_variables
+from tf_reference._symbol_graphs import calls_in_order
 from workloads._architecture import Piped
 
 _STRING = "string"
@@ -103,7 +104,7 @@ def _model(graph: Any, inputs: Mapping[str, Any], outputs: Any) -> Any:
 def _with_cut_models(graph: Any) -> tuple[Any, dict[int, tuple[Piped, ...]]]:
     """The outputs of a graph in which each model that looks up is called in its two parts, and what the first gives."""
     inputs, outputs = _inputs(graph), getattr(graph, "_outputs_struct", graph.outputs)
-    calls = _keras_graph.calls_in_order(keras.tree.flatten(outputs), inputs)
+    calls = calls_in_order(keras.tree.flatten(outputs), inputs)
     cuts = {id(call.operation): _cut(call.operation) for call in calls}
     if not any(cuts.values()):
         return outputs, {}
@@ -145,7 +146,7 @@ class _Finding:
         self, inputs: Sequence[Any], outputs: Sequence[Any], stages_by_id: Mapping[int, tuple[Piped, ...]]
     ) -> None:
         self._inputs, self._known = inputs, stages_by_id
-        self._looking_up = self._lookups(_keras_graph.calls_in_order(outputs, inputs))
+        self._looking_up = self._lookups(calls_in_order(outputs, inputs))
         self.symbols: list[Any] = []
         self.kept: list[Any] = []
         self.rest: list[Any] = []
@@ -189,7 +190,7 @@ class _Finding:
         return tuple(number for number, symbol in enumerate(self._inputs) if id(symbol) in reached_ids)
 
     def _before(self, symbols: Sequence[Any]) -> list[Any]:
-        return _keras_graph.calls_in_order(list(symbols), list(self._inputs))
+        return calls_in_order(list(symbols), list(self._inputs))
 
     def pipeline(self) -> tuple[Piped, ...]:
         """What the port is given at each of the symbols, in their order, under names of their own."""

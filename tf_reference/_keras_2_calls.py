@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from workloads._inspection import Config
+
 _MODELS = frozenset({"Functional", "Model", "Sequential"})
 _WITH_STATES = frozenset({"LSTM", "GRU", "SimpleRNN", "RNN", "Bidirectional", "ConvLSTM2D"})
 _ENDS = ("input_layers", "output_layers")
 
 
-def complete(config: Mapping[str, Any]) -> dict[str, Any]:
+def complete(config: Config) -> Config:
     """The config of a model with calls that Keras 3 finds; one that Keras 3 wrote stays as it is.
 
     Keras 2 counts the call that a model within is made of as its first, Keras 3 does not. Keras 2 has tensors among the
@@ -29,17 +31,17 @@ def complete(config: Mapping[str, Any]) -> dict[str, Any]:
     return {**config, "layers": [_with_tensors(by_name.get(_name(layer), layer), names) for layer in layers], **ends}
 
 
-def _calls(layer: Mapping[str, Any]) -> list[Any]:
+def _calls(layer: Config) -> list[Any]:
     calls = layer.get("inbound_nodes")
     return calls if isinstance(calls, list) else []
 
 
-def _name(layer: Mapping[str, Any]) -> str:
+def _name(layer: Config) -> str:
     config = layer.get("config")
     return str(layer.get("name") or (config.get("name") if isinstance(config, Mapping) else ""))
 
 
-def _starts_with_input(layer: Mapping[str, Any]) -> bool:
+def _starts_with_input(layer: Config) -> bool:
     """Whether a layer is a model that was made of symbols, and so was called once before anybody called it."""
     config = layer.get("config")
     inner = config.get("layers") if isinstance(config, Mapping) and layer.get("class_name") in _MODELS else None
@@ -67,7 +69,7 @@ def _alone(ends: Any) -> Any:
     return ends[0] if isinstance(ends, list) and len(ends) == 1 and _is_reference(ends[0]) else ends
 
 
-def _with_tensors(layer: Mapping[str, Any], names: Collection[str]) -> Mapping[str, Any]:
+def _with_tensors(layer: Config, names: Collection[str]) -> Config:
     """A layer whose calls with tensors among their keywords are written as Keras 3 writes them."""
     stateful = layer.get("class_name") in _WITH_STATES
     calls = [_with_states(call) if stateful else _call(call, names) for call in _calls(layer)]
@@ -108,7 +110,7 @@ def _as_tensors(value: Any, names: Collection[str]) -> Any:
     return [_as_tensors(item, names) for item in value] if isinstance(value, list) else value
 
 
-def _tensor(reference: list[Any]) -> Mapping[str, Any]:
+def _tensor(reference: list[Any]) -> Config:
     """A tensor by the call that made it: its own shape and type are those of that call."""
     history = {"shape": [], "dtype": "float32", "keras_history": reference[:3]}
     return {"class_name": "__keras_tensor__", "config": history}

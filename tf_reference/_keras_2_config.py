@@ -9,6 +9,7 @@ from typing import Any
 import keras
 
 from tf_reference import _keras_2_calls, _keras_config
+from workloads._inspection import Config
 
 _CONTAINERS = {name: "keras.src.models.functional" for name in ("Functional", "Model")} | {"Sequential": "keras"}
 _MODULES = ("keras.layers", "keras.initializers", "keras.regularizers", "keras.constraints")
@@ -17,7 +18,7 @@ _POLICIES, _MIXED = frozenset({"Policy", "PolicyV1"}), "keras.mixed_precision"
 
 OPTIMIZER = "optimizer_config"
 
-_WITHOUT_EFFECT: Mapping[str, Any] = {
+_WITHOUT_EFFECT: Config = {
     "time_major": False, "groups": 1, "unroll": False, "trainable": True, "softmax_robust_masking": False,
     "decay": 0.0, "is_legacy_optimizer": False,
 }  # fmt: skip
@@ -58,7 +59,7 @@ def complete(value: Any, key: str = "") -> Any:
     return {"registered_name": None, **inner, "module": of_keras} if of_keras else inner
 
 
-def training_config(training: Mapping[str, Any]) -> dict[str, Any]:
+def training_config(training: Config) -> Config:
     """What a model was compiled with, as an HDF5 file says it, as a .keras file does.
 
     Args:
@@ -81,10 +82,10 @@ def training_config(training: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _with_input(model_config: Mapping[str, Any]) -> Mapping[str, Any]:
+def _with_input(model_config: Config) -> Config:
     """A Sequential with the layer for its input, where its first layer has the shape of that."""
     config = model_config.get("config")
-    config_mapping: Mapping[str, Any] = config if isinstance(config, Mapping) else _NAME
+    config_mapping: Config = config if isinstance(config, Mapping) else _NAME
     layers = config if isinstance(config, list) else config_mapping.get("layers")
     first = layers[0] if model_config.get("class_name") == "Sequential" and isinstance(layers, list) and layers else {}
     arguments = first.get("config") if isinstance(first, Mapping) and first.get("class_name") != "InputLayer" else None
@@ -94,7 +95,7 @@ def _with_input(model_config: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**model_config, "config": {**config_mapping, "layers": [input_layer, *(layers or ())]}}
 
 
-def _known_arguments(kind: Any, config: Mapping[str, Any]) -> dict[str, Any]:
+def _known_arguments(kind: Any, config: Config) -> Config:
     """The arguments of an object, without those that Keras 3 does not know and that change nothing."""
     parameters = inspect.signature(kind).parameters
     arguments = {
@@ -117,7 +118,7 @@ def _is_without_effect(name: str, value: Any) -> bool:
     return unset or (name in _WITHOUT_EFFECT and value == _WITHOUT_EFFECT[name])
 
 
-def _policy(config: Mapping[str, Any]) -> Mapping[str, Any]:
+def _policy(config: Config) -> Config:
     policy_config = {"name": config.get("name")}
     return {"module": "keras", "class_name": "DTypePolicy", "config": policy_config, "registered_name": None}
 

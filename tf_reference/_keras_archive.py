@@ -20,7 +20,7 @@ from tf_reference._unbuilt_layers import IN_CODE, UNBUILT, reason_not_built
 from workloads import _foreign
 from workloads._foreign import MEBIBYTE, Unusable
 from workloads._framework import Unsupported
-from workloads._inspection import Inspection
+from workloads._inspection import Config, Inspection
 from workloads._target import resolve
 
 CONFIG, METADATA = "config.json", "metadata.json"
@@ -136,7 +136,7 @@ def _type(own_dtype: Any, dtype: str) -> str:
     return str(own_dtype) if dtype == "float32" and str(own_dtype) in _NARROW else dtype
 
 
-def _without_compilation(config: Mapping[str, Any]) -> dict[str, Any]:
+def _without_compilation(config: Config) -> Config:
     """A config without what the model was compiled with, which may name functions: it is told as data."""
     return {key: value for key, value in config.items() if key != _COMPILED}
 
@@ -156,7 +156,7 @@ def bounded_memory(most: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_AS, before)
 
 
-def _read(path: Path) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+def _read(path: Path) -> tuple[Config, Config]:
     try:
         if path.suffix.lower() in _keras_h5.SUFFIXES:
             with bounded_memory(MOST_BYTES_READ):
@@ -176,7 +176,7 @@ def _read(path: Path) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     return _keras_2_config.complete(config) if older else config, metadata
 
 
-def _json(data: bytes, name: str) -> Mapping[str, Any]:
+def _json(data: bytes, name: str) -> Config:
     try:
         content = json.loads(data)
     except MemoryError as error:
@@ -203,7 +203,7 @@ def _hazards(value: Any) -> Iterator[str]:
         yield from _hazards(item)
 
 
-def _of_object(value: Mapping[str, Any]) -> Iterator[str]:
+def _of_object(value: Config) -> Iterator[str]:
     kind, module, config = value.get("class_name"), value.get("module"), value.get("config")
     if not isinstance(kind, str) or not (module is None or isinstance(module, str)):
         yield "an object without a class"
@@ -212,7 +212,7 @@ def _of_object(value: Mapping[str, Any]) -> Iterator[str]:
     if package == "keras" and part and part.partition(".")[0] not in _PARTS_OF_MODELS:
         object_name = config if kind == "function" else kind
         yield f"{str(object_name)[:80]} of {module}, which is no part of a model"
-    arguments: Mapping[str, Any] = config if isinstance(config, Mapping) else {}
+    arguments: Config = config if isinstance(config, Mapping) else {}
     for name in _SIZES:
         size = arguments.get(name)
         if isinstance(size, int) and size > MOST_SIZE:

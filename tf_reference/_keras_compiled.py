@@ -12,6 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import keras
+
 from tf_reference import (
     _input_pipeline,
     _keras_config,
@@ -75,7 +77,7 @@ def of_model(model: Any) -> Architecture:
     )
 
 
-def _hidden_parts(by_path: Mapping[str, Any], read: _keras_graph.Read) -> Mapping[str, Sequence[str]]:
+def _hidden_parts(by_path: Mapping[str, keras.Layer], read: _keras_graph.Read) -> Mapping[str, Sequence[str]]:
     """What layers do in training that its parts "loss" and "step" have to do, and that is not said elsewhere."""
     is_written = any(graph.masks for graph in read.graphs)
     loss = [_MASKED] if read.masked and not is_written else []
@@ -120,7 +122,7 @@ def _line(layer: Any) -> str:
     return f"{os.path.basename(file)}:{line}" if file and not _frames.is_framework(file) else ""
 
 
-def _penalties(by_path: Mapping[str, Any]) -> Iterator[Penalty]:
+def _penalties(by_path: Mapping[str, keras.Layer]) -> Iterator[Penalty]:
     seen_ids, placed_ids = set[int](), {id(layer) for layer in by_path.values()}
     for path, layer in by_path.items():
         if id(layer) in seen_ids:
@@ -145,7 +147,7 @@ def _penalties(by_path: Mapping[str, Any]) -> Iterator[Penalty]:
         )
 
 
-def _find_frozen(by_path: Mapping[str, Any]) -> Iterator[str]:
+def _find_frozen(by_path: Mapping[str, keras.Layer]) -> Iterator[str]:
     seen_ids: set[int] = set()
     for path, layer in by_path.items():
         if id(layer) in seen_ids:
@@ -158,7 +160,7 @@ def _find_frozen(by_path: Mapping[str, Any]) -> Iterator[str]:
         )
 
 
-def _find_constrained(by_path: Mapping[str, Any]) -> Iterator[str]:
+def _find_constrained(by_path: Mapping[str, keras.Layer]) -> Iterator[str]:
     """The weights that a step projects onto a constraint."""
     for path, layer in by_path.items():
         for name, variable in _keras_variables.leaves(layer, list(_keras_variables.children(layer))):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from workloads._inspection import Layer, Plain, Training
+from workloads._inspection import Config, Layer, Plain, Training
 
 KERAS_LAYERS, KERAS_OPS = "keras.layers", "keras.ops"
 
@@ -36,7 +36,7 @@ _BY_KEY = {
 """By what a key of a config ends with, as "kernel_initializer" does: Keras 2 often leaves the module out."""
 
 
-def layers(layer_config: Mapping[str, Any], within: str | None = None, calls: int = 0) -> Iterator[Layer]:
+def layers(layer_config: Config, within: str | None = None, calls: int = 0) -> Iterator[Layer]:
     """Every layer of a config, those of models and wrappers behind them.
 
     Args:
@@ -59,7 +59,7 @@ def layers(layer_config: Mapping[str, Any], within: str | None = None, calls: in
             yield from layers(inner, name)
 
 
-def is_container(layer_config: Mapping[str, Any]) -> bool:
+def is_container(layer_config: Config) -> bool:
     """Whether this is one of Keras' own classes of models, which compute nothing but what their layers do."""
     module = str(layer_config.get("module"))
     return str(layer_config.get("class_name")) in _CONTAINERS and module.startswith(("keras", "tf_keras"))
@@ -74,7 +74,7 @@ def module_of(module: str) -> str:
     return KERAS_OPS if module.startswith("keras.src.ops") else module
 
 
-def _layer(layer_config: Mapping[str, Any], config: Mapping[str, Any], name: str, calls: int) -> Layer:
+def _layer(layer_config: Config, config: Config, name: str, calls: int) -> Layer:
     registered_name = str(layer_config.get("registered_name") or "")
     module = layer_config.get("module") or registered_name.partition(">")[0] or "not known"
     build_config = layer_config.get("build_config")
@@ -102,14 +102,14 @@ def module_under(key: str) -> str:
     return next((module for ends, module in _BY_KEY.items() if key.endswith(ends)), "")
 
 
-def _inside(config: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def _inside(config: Config) -> Iterator[Config]:
     """The objects in a config that are layers or models: not initializers, policies, functions."""
     for key, value in config.items():
         if not module_under(str(key)):
             yield from _inner(value)
 
 
-def _inner(value: Any) -> Iterator[Mapping[str, Any]]:
+def _inner(value: Any) -> Iterator[Config]:
     if isinstance(value, Mapping):
         if _is_layer(value):
             yield value
@@ -145,7 +145,7 @@ def policy_of(dtype: Any) -> str:
     return dtype if isinstance(dtype, str) else ""
 
 
-def plain_config(config: Mapping[str, Any]) -> dict[str, Plain]:
+def plain_config(config: Config) -> dict[str, Plain]:
     """A config as short plain data: an object by the name of its class, a long list by its length."""
     left_out = {"name", "dtype", "layers", "input_layers", "output_layers"}
     return {str(key): plain(value) for key, value in config.items() if key not in left_out}

@@ -10,6 +10,7 @@ import keras
 
 from tf_reference import _keras_config
 from workloads._architecture import Described, Inner
+from workloads._inspection import Config
 
 _UNSAID = (NotImplementedError, TypeError, AttributeError, ValueError)
 
@@ -33,7 +34,7 @@ def describe(value: Any) -> Described:
     return Described(kind.__name__, own, plain, inner=inner)
 
 
-def config_of(optimizer: Any) -> Mapping[str, Any]:
+def config_of(optimizer: Any) -> Config:
     """What an optimizer says of itself; without its schedule, where that says nothing of itself."""
     try:
         return optimizer.get_config()
@@ -49,7 +50,7 @@ def _schedule(optimizer: Any) -> dict[str, Inner]:
     return {"learning_rate": Inner(type(schedule).__name__, own=False)}
 
 
-def _without_schedule(optimizer: Any) -> Mapping[str, Any]:
+def _without_schedule(optimizer: Any) -> Config:
     """What an optimizer says of itself beside its schedule."""
     schedule, optimizer._learning_rate = optimizer._learning_rate, None
     try:
@@ -58,13 +59,13 @@ def _without_schedule(optimizer: Any) -> Mapping[str, Any]:
         optimizer._learning_rate = schedule
 
 
-def _function_arguments(value: Any) -> Mapping[str, Any]:
+def _function_arguments(value: Any) -> Config:
     """What a loss hands to its function: Huber's config leaves its delta out."""
     arguments = getattr(value, "_fn_kwargs", None)
     return arguments if isinstance(arguments, Mapping) else {}
 
 
-def _of_config(value: Mapping[str, Any]) -> Inner:
+def _of_config(value: Config) -> Inner:
     module, config = str(value.get("module") or ""), value.get("config")
     plain = _keras_config.plain_config(config) if isinstance(config, Mapping) else {}
     return Inner(str(value["class_name"]), module.split(".")[0] == "keras", plain)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -13,6 +13,7 @@ import h5py
 from tf_reference import _keras_2_config
 from workloads import _foreign
 from workloads._foreign import MEBIBYTE, Unusable
+from workloads._inspection import Config
 
 SUFFIXES = (".h5", ".hdf5")
 
@@ -47,9 +48,7 @@ class _Limited(io.RawIOBase):
         return self._file.readinto(buffer)  # type: ignore[attr-defined]
 
 
-def read(
-    path: Path, parse: Callable[[bytes, str], Mapping[str, Any]], most: int
-) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+def read(path: Path, parse: Callable[[bytes, str], Config], most: int) -> tuple[Config, Config]:
     """The config as a .keras file has it, and its metadata.
 
     Args:

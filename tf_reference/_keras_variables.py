@@ -70,7 +70,7 @@ def by_path(layer: Any, path: str = "") -> Iterator[tuple[str, Any]]:
         yield from by_path(child, inner)
 
 
-def first_paths(layers: Mapping[str, Any]) -> dict[int, str]:
+def first_paths(layers: Mapping[str, keras.Layer]) -> dict[int, str]:
     """The path that each layer stands under first, by its id."""
     return {id(layer): path for path, layer in reversed(layers.items())}
 

@@ -241,7 +241,7 @@ class _Walk:
         self.keys: dict[int, str] = {}
         self.variables: dict[int, Any] = {}
         self.arrays: dict[int, np.ndarray] = {}
-        self.by_path: dict[str, Any] = {}
+        self.by_path: dict[str, keras.Layer] = {}
         self._paths: dict[int, str] = {}
 
     def add(self, layer: Any, parent: str | None, step: str) -> None:
@@ -300,7 +300,7 @@ def keys(keras_model: Any) -> dict[int, str]:
     return walk.keys
 
 
-def layers_by_path(keras_model: Any) -> dict[str, Any]:
+def layers_by_path(keras_model: Any) -> dict[str, keras.Layer]:
     """Every layer by the path that it stands under first."""
     walk = _Walk()
     walk.add(keras_model, None, "")

@@ -17,7 +17,7 @@ from tf_reference._graph_nodes import Place
 from workloads import _foreign, _frames
 from workloads._foreign import MEBIBYTE, Unusable
 from workloads._framework import Unsupported
-from workloads._inspection import Layer
+from workloads._inspection import Config, Layer
 
 METADATA, LINES = "keras_metadata.pb", os.path.join("debug", "saved_model_debug_info.pb")
 MOST_BYTES = 256 * MEBIBYTE
@@ -54,7 +54,7 @@ def layers(folder: Path) -> Iterator[Layer]:
             yield from _keras_config.layers(description, "")
 
 
-def _describe(metadata: str, folder: Path) -> Mapping[str, Any]:
+def _describe(metadata: str, folder: Path) -> Config:
     try:
         layer = json.loads(metadata)
     except (ValueError, RecursionError) as error:

@@ -36,7 +36,7 @@ from workloads._distributing import (
     of_equal_parts,
     part_of,
 )
-from workloads._framework import Twin, Unsupported
+from workloads._framework import Scalar, Twin, Unsupported
 from workloads._spec import Arrays
 
 MIRRORED, COMPILED, WORKERS = "mirrored", "mirrored-compiled", "multi-worker"
@@ -55,7 +55,7 @@ class Strategies(Distributing):
         self._strategy: Any = None
         self._joined, self._process = False, 0
 
-    def environment(self) -> dict[str, Any]:
+    def environment(self) -> dict[str, Scalar]:
         """Versions, and the devices."""
         devices = ", ".join(device.name for device in tf.config.list_logical_devices("CPU"))
         return {"tensorflow": tf.__version__, "devices": devices}

@@ -85,7 +85,7 @@ class MultiHeadAttention(keras.layers.Layer):
             weights = dropout(weights, draws, self.block.rate)
         return self.combine(tf.einsum("bhqk,bkhd->bqhd", weights, value))
 
-    def canonical(self, prefix: str) -> dict[str, Any]:
+    def canonical(self, prefix: str) -> dict[str, keras.Variable]:
         """The variables under the workload's names."""
         parts = {"query": self.query, "key": self.key, "value": self.value, "output": self.combine}
         return {
@@ -118,7 +118,7 @@ class FeedForward(keras.layers.Layer):
         """
         return self.contract(self.expand(inputs))
 
-    def canonical(self, prefix: str) -> dict[str, Any]:
+    def canonical(self, prefix: str) -> dict[str, keras.Variable]:
         """The variables under the workload's names."""
         return dense(f"{prefix}/expand", self.expand) | dense(f"{prefix}/contract", self.contract)
 
@@ -146,7 +146,7 @@ class Residual(keras.layers.Layer):
         branch = sublayer(inputs)
         return self.norm(inputs + (branch if draws is None else dropout(branch, draws, self.block.rate)))
 
-    def canonical(self, prefix: str) -> dict[str, Any]:
+    def canonical(self, prefix: str) -> dict[str, keras.Variable]:
         """The variables under the workload's names."""
         return norm(prefix, self.norm)
 
@@ -184,7 +184,7 @@ class EncoderBlock(keras.layers.Layer):
         states = self.attention_residual(inputs, sublayer=attend, draws=first)
         return self.feed_forward_residual(states, sublayer=self.feed_forward, draws=second)
 
-    def canonical(self, prefix: str) -> dict[str, Any]:
+    def canonical(self, prefix: str) -> dict[str, keras.Variable]:
         """The variables under the workload's names."""
         return {
             **self.attention.canonical(f"{prefix}/attention"),
@@ -244,7 +244,7 @@ class DecoderBlock(keras.layers.Layer):
         states = self.memory_attention_residual(states, sublayer=attend_memory, draws=second)
         return self.feed_forward_residual(states, sublayer=self.feed_forward, draws=third)
 
-    def canonical(self, prefix: str) -> dict[str, Any]:
+    def canonical(self, prefix: str) -> dict[str, keras.Variable]:
         """The variables under the workload's names."""
         return {
             **self.attention.canonical(f"{prefix}/attention"),
@@ -275,12 +275,12 @@ def activation_of(block: Block) -> Any:
     return gelu if block.activation == "gelu" else block.activation
 
 
-def dense(prefix: str, layer: Any) -> dict[str, Any]:
+def dense(prefix: str, layer: Any) -> dict[str, keras.Variable]:
     """Kernel and bias, if there is one, of a layer under the workload's names."""
     parts = {"kernel": layer.kernel, "bias": layer.bias}
     return {f"{prefix}/{name}": variable for name, variable in parts.items() if variable is not None}
 
 
-def norm(prefix: str, layer: Any) -> dict[str, Any]:
+def norm(prefix: str, layer: Any) -> dict[str, keras.Variable]:
     """Gamma and beta of a layer under the workload's names."""
     return {f"{prefix}/gamma": layer.gamma, f"{prefix}/beta": layer.beta}

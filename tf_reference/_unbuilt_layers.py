@@ -5,12 +5,12 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import keras
 import tensorflow as tf
 
 from tf_reference import _keras_config
+from workloads._inspection import Config
 
 UNBUILT = (TypeError, ValueError, AttributeError, LookupError, RuntimeError, ImportError, ArithmeticError, MemoryError,
            AssertionError, tf.errors.OpError)  # fmt: skip
@@ -26,7 +26,7 @@ _LOCATED = re.compile(r"Could not locate (?:class|function) \'([^\']*)\'|Unknown
 _BYTECODE = re.compile(r"Python lambda")
 
 
-def reason_not_built(config: Mapping[str, Any], error: Exception) -> str:
+def reason_not_built(config: Config, error: Exception) -> str:
     """The layer that is the cause, its class, what Keras says of it, and the way out.
 
     Args:
@@ -61,7 +61,7 @@ def _describe(layer: str, message: str) -> str:
     return f"{layer}{message}: {IN_CODE}"
 
 
-def _innermost_layers(description: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def _innermost_layers(description: Config) -> Iterator[Config]:
     """The layers of a model and of the models in it, in order."""
     config = description.get("config")
     layers = config.get("layers") if isinstance(config, Mapping) else None

@@ -44,7 +44,7 @@ class Embeddings(keras.layers.Layer):
         states = self.norm(self.tokens(tokens) + self.positions + self.segments(segments))
         return states if draws is None else dropout(states, draws, self.block.rate)
 
-    def canonical(self, prefix: str) -> dict[str, Any]:
+    def canonical(self, prefix: str) -> dict[str, keras.Variable]:
         """The variables under the workload's names."""
         tables = {
             "tokens": self.tokens.embeddings, "positions": self.positions, "segments": self.segments.embeddings,
@@ -72,7 +72,7 @@ class Words(keras.layers.Layer):
         logits = tokens(self.norm(self.dense(states)), reverse=True)
         return tf.cast(logits, self.variable_dtype) + self.bias
 
-    def canonical(self, prefix: str) -> dict[str, Any]:
+    def canonical(self, prefix: str) -> dict[str, keras.Variable]:
         """The variables under the workload's names."""
         return {
             **dense(f"{prefix}/dense", self.dense),
@@ -129,7 +129,7 @@ class Bert(keras.Model):
         pairs = self.follows(self.pooler(states[:, 0]))
         return {"words": word_logits, "follows": pairs}
 
-    def canonical(self) -> dict[str, Any]:
+    def canonical(self) -> dict[str, keras.Variable]:
         """The variables under the workload's names."""
         blocks = (block.canonical(f"layer{layer}").items() for layer, block in enumerate(self.blocks))
         return {

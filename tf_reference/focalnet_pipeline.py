@@ -51,7 +51,7 @@ class Embedding(keras.layers.Layer):
         """[batch, height, width, in] -> [batch, height / size, width / size, out]."""
         return self.norm(self.convolution(x))
 
-    def canonical(self) -> dict[str, Any]:
+    def canonical(self) -> dict[str, keras.Variable]:
         """Its weights under their canonical paths."""
         return dense(self.place, self.convolution) | norm(f"{self.place}/norm", self.norm)
 
@@ -82,7 +82,7 @@ class FocalModulation(keras.layers.Layer):
         context_sum += whole * gates[..., levels:]
         return self.output_dense(query * self.modulate(context_sum))
 
-    def canonical(self) -> dict[str, Any]:
+    def canonical(self) -> dict[str, keras.Variable]:
         """Its weights under their canonical paths."""
         path = self.block.path
         kernels = {f"{path}/focal{level}/kernel": look.kernel for level, look in enumerate(self.focal, start=1)}
@@ -109,7 +109,7 @@ class FocalBlock(keras.layers.Layer):
         x = x + self.modulation(self.norm1(x))
         return x + self.contract(self.expand(self.norm2(x)))
 
-    def canonical(self) -> dict[str, Any]:
+    def canonical(self) -> dict[str, keras.Variable]:
         """Its weights under their canonical paths."""
         path = self.block.path
         norms = norm(f"{path}/norm1", self.norm1) | norm(f"{path}/norm2", self.norm2)
@@ -170,7 +170,7 @@ class Pipeline(keras.Model):
         """[batch * patches, height, width, channels] -> [batch * patches, classes]."""
         return self.head(self.average(self.norm(x)))
 
-    def canonical(self) -> dict[str, Any]:
+    def canonical(self) -> dict[str, keras.Variable]:
         """Every weight under its canonical path."""
         weights = norm("norm", self.norm) | dense("head", self.head)
         for part in (*self.embeddings, *(block for blocks in self.stages for block in blocks)):

@@ -209,7 +209,7 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
     )
 
 
-def _weights(model: MaskRCNN) -> dict[str, Any]:
+def _weights(model: MaskRCNN) -> dict[str, keras.Variable]:
     """Canonical path -> variable."""
     layers: dict[str, Any] = {"backbone/stem": model.backbone.stem}
     for level, down in enumerate(model.backbone.downs):

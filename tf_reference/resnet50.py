@@ -41,7 +41,7 @@ class Unit(keras.layers.Layer):
         """
         return self.norm(self.convolution(x), training=training)
 
-    def canonical(self, path: str) -> dict[str, Any]:
+    def canonical(self, path: str) -> dict[str, keras.Variable]:
         """Its weights under their canonical paths."""
         return {
             f"{path}/kernel": self.convolution.kernel,
@@ -75,10 +75,10 @@ class Bottleneck(keras.layers.Layer):
         x = tf.nn.relu(self.spatial(x, training=training))
         return tf.nn.relu(self.expand(x, training=training) + shortcut)
 
-    def canonical(self) -> dict[str, Any]:
+    def canonical(self) -> dict[str, keras.Variable]:
         """Its weights under their canonical paths."""
         units = {"reduce": self.reduce, "spatial": self.spatial, "expand": self.expand, "shortcut": self.shortcut}
-        weights: dict[str, Any] = {}
+        weights: dict[str, keras.Variable] = {}
         for name, unit in units.items():
             if unit is not None:
                 weights |= unit.canonical(f"{self.path_in_model}/{name}")
@@ -109,7 +109,7 @@ class ResNet(keras.Model):
             x = block(x, training=training)
         return self.head(self.average(x))
 
-    def canonical(self) -> dict[str, Any]:
+    def canonical(self) -> dict[str, keras.Variable]:
         """Every weight under its canonical path."""
         weights = self.stem.canonical("stem")
         for block in self.blocks:

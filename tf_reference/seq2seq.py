@@ -103,7 +103,7 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
     )
 
 
-def _weights(translator: Translator) -> dict[str, Any]:
+def _weights(translator: Translator) -> dict[str, keras.Variable]:
     cell = translator.cell
     return {
         "source/embedding": translator.source_embedding.embeddings,
@@ -122,7 +122,7 @@ def _weights(translator: Translator) -> dict[str, Any]:
     }
 
 
-def _gru(name: str, cell: Any) -> dict[str, Any]:
+def _gru(name: str, cell: Any) -> dict[str, keras.Variable]:
     return {
         f"{name}/kernel": cell.kernel,
         f"{name}/recurrent_kernel": cell.recurrent_kernel,

@@ -90,7 +90,7 @@ class Translator(keras.Model):
         """Sinusoids that encode positions: [length, width]."""
         return tf.constant(translation.positions(length, self.block.width), self.compute_dtype)
 
-    def canonical(self) -> dict[str, Any]:
+    def canonical(self) -> dict[str, keras.Variable]:
         """The variables under the workload's names."""
         blocks = {f"encoder{layer}": block for layer, block in enumerate(self.encoder)}
         blocks |= {f"decoder{layer}": block for layer, block in enumerate(self.decoder)}

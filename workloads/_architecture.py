@@ -24,6 +24,8 @@ CLIP = "ClipByNorm"
 
 LOGITS = "Logits"
 METRIC = "Metric"
+ITERATIONS = "iterations of "
+"""Before the attribute of an optimizer: the key of its count of updates in a step."""
 """Likewise of what the softmax or sigmoid at the end of a call is taken of: it has the number of the call."""
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any
 
-_SOONER: Mapping[str, Any] = {
+from workloads._framework import CompilerOptions
+
+_SOONER: CompilerOptions = {
     "xla_llvm_disable_expensive_passes": True,
     "xla_cpu_use_fusion_emitters": False,
     "xla_cpu_parallel_codegen_split_count": 1,
@@ -15,20 +15,20 @@ _SOONER: Mapping[str, Any] = {
 
 _LEVEL = "xla_backend_optimization_level"
 
-QUICKLY: Mapping[str, Any] = {_LEVEL: 0, **_SOONER}
+QUICKLY: CompilerOptions = {_LEVEL: 0, **_SOONER}
 """For a few calls. Gradients of an LSTM and of a convolution compiled in a seventh and a tenth of the time of XLA's
 defaults on two cores, with jaxlib 0.10.2; a call took up to three times as long. At level 0 alone compiling took 60 to
 90 percent of it: what costs is MLIR's emitters of fusions, and handing parts of the code to several threads."""
 
-IN_ORDER: Mapping[str, Any] = {**QUICKLY, "xla_cpu_use_fusion_emitters": True}
+IN_ORDER: CompilerOptions = {**QUICKLY, "xla_cpu_use_fusion_emitters": True}
 """As quickly as sums keep their order. By the legacy emitters it depends on the layout: values that two programs
 compute alike, such as a sum that is 0, differ by a rounding then, and each program decides otherwise about them."""
 
-UNFUSED: Mapping[str, Any] = {**IN_ORDER, "xla_disable_hlo_passes": "fusion"}
+UNFUSED: CompilerOptions = {**IN_ORDER, "xla_disable_hlo_passes": "fusion"}
 """For intermediate values. A fused kernel a value takes ten times as long to compile, and its intermediates are rounded
 otherwise: in the body of a loop of bfloat16 by up to 0.6 % of a result."""
 
-REPEATEDLY: Mapping[str, Any] = {_LEVEL: 1, **_SOONER}
+REPEATEDLY: CompilerOptions = {_LEVEL: 1, **_SOONER}
 """For many calls, as of a training run. Calls take no longer than with XLA's defaults, and compiling less than half. At
 level 0 a depthwise convolution takes nine times as long."""
 
@@ -40,7 +40,7 @@ MANY_ELEMENTS_ALONE = 1 << 16
 several times. An elementwise operation on so many takes 1 ms at level 0, a fifth of that at level 1."""
 
 
-def for_size(options: Mapping[str, Any], elements: int, many: int = MANY_ELEMENTS) -> Mapping[str, Any]:
+def for_size(options: CompilerOptions, elements: int, many: int = MANY_ELEMENTS) -> CompilerOptions:
     """The options, at XLA's level 1 in place of 0 for a program of many elements.
 
     A call of ResNet-50's gradients in float64 (224 px, batch 4) took 125 s by `IN_ORDER` and 20 s at level 1, which
@@ -57,7 +57,7 @@ def for_size(options: Mapping[str, Any], elements: int, many: int = MANY_ELEMENT
 _UNKNOWN = re.compile(r"No such compile option: '(\w+)'")
 
 
-def without_unknown(options: Mapping[str, Any], refusal: str) -> dict[str, Any] | None:
+def without_unknown(options: CompilerOptions, refusal: str) -> CompilerOptions | None:
     """The options without one that this XLA does not know and that only makes compiling shorter; None where none is.
 
     Args:

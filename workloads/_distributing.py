@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from workloads import _trajectory
-from workloads._framework import Twin
+from workloads._framework import Scalar, Twin
 from workloads._spec import Arrays
 from workloads._trajectory import LOSS, STATE
 
@@ -127,7 +127,7 @@ class Program:
 class Distributing(Protocol):
     """One side on several devices."""
 
-    def environment(self) -> Mapping[str, Any]:
+    def environment(self) -> Mapping[str, Scalar]:
         """Versions, and the devices."""
         ...
 

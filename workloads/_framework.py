@@ -53,7 +53,10 @@ ParameterKind = Literal["input", "batches", "weight", "state"]
 Size = Annotated[int, msgspec.Meta(ge=0)]
 Scalar = str | int | float | bool | None
 
-NO_OPTIONS: Mapping[str, Scalar] = MappingProxyType({})
+CompilerOptions = Mapping[str, Scalar]
+"""Debug options of XLA, by name."""
+
+NO_OPTIONS: CompilerOptions = MappingProxyType({})
 """The compiler's own."""
 
 

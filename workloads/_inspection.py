@@ -9,6 +9,9 @@ from typing import Any
 Plain = bool | int | float | str | None | list[Any] | dict[str, Any]
 """An attribute: what JSON has."""
 
+Config = Mapping[str, Any]
+"""An object of Keras, or its attributes, as `get_config()` and files of models have them: JSON that Keras defines."""
+
 
 @dataclass(frozen=True)
 class Layer:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Protocol
+from types import MappingProxyType
+from typing import Annotated, Any, ClassVar, Protocol
 
 from workloads._framework import (
     NO_OPTIONS,
     Attempted,
     Clustered,
     Compiled,
+    CompilerOptions,
     Donation,
     Entry,
     KernelRun,
@@ -39,10 +41,11 @@ class RemoteMethods(Protocol):
     """
 
     side: str
+    refusals: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    """Why this side does not have a method, by the method's name."""
 
     def _refusal(self, method: str) -> str:
-        """Why this side has no such method."""
-        return f"{self.side} has no `{method}`"
+        return self.refusals.get(method) or f"{self.side} has no `{method}`"
 
     def outputs(self, mode: str, pass_: str, case: str, dtype: str, sent: Arrays | None = None) -> Arrays:
         """Return the results of a pass in a mode; of a step also the weights that it leaves.
@@ -98,7 +101,7 @@ class RemoteMethods(Protocol):
         """Return the main pass as text at every stage."""
         raise Unsupported(self._refusal("stages"))
 
-    def compile(self, program: Program, /, options: Mapping[str, Scalar] = NO_OPTIONS) -> Compiled:
+    def compile(self, program: Program, /, options: CompilerOptions = NO_OPTIONS) -> Compiled:
         """Compile a program of either side by this side's XLA.
 
         Raises:
@@ -178,7 +181,7 @@ class Framework(RemoteMethods, Protocol):
     `dispatch`, `watch` and `attempt` need nothing loaded; `dispatch` is x + 1 on `DISPATCH_ELEMENTS` float32, by mode.
     """
 
-    def environment(self) -> Mapping[str, Any]: ...
+    def environment(self) -> Mapping[str, Scalar]: ...
 
     def settings(self) -> Mapping[str, str]: ...
 

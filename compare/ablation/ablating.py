@@ -9,7 +9,7 @@ from typing import Protocol
 from msgspec.structs import replace
 
 from compare.ablation import leaving_out
-from compare.ablation.compiling import Made, Options
+from compare.ablation.compiling import Made
 from compare.ablation.leaving_out import Omission
 from compare.bench import pairs, stats, timing
 from compare.bench.pairs import Measured
@@ -33,6 +33,7 @@ from compare.record.ablation_part import (
 )
 from compare.record.timing_part import Ratio
 from compare.sides._side import SideError
+from compare.tuning.candidate_options import Options
 from compare.tuning.option_search import PortFails
 from compare.tuning.screening import doubt
 from workloads._spec import Arrays

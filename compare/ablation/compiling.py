@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from compare.hlo import compiled, kernel_times, proto, read_module
 from compare.hlo.dumps import directory, grammar, vector_code
@@ -21,8 +20,8 @@ from compare.record.ablation_part import AblatedKernel, AblatedProgram
 from compare.sides import requests
 from compare.sides._side import Side
 from compare.sides.workers import WorkerSet
-from compare.tuning.candidate_options import Value
-from workloads._framework import Optimized, Program, default_pass
+from compare.tuning.candidate_options import Options
+from workloads._framework import Optimized, Program, Scalar, default_pass
 from workloads._spec import Arrays
 
 COMPILER = "jax"
@@ -32,8 +31,6 @@ _DISASSEMBLY_S = 60
 """Seconds for one file, of which most take a hundredth."""
 
 _DISASSEMBLERS = ("objdump", "llvm-objdump")
-
-Options = Mapping[str, Value]
 
 
 @dataclass(frozen=True)
@@ -81,7 +78,7 @@ class Compiler:
         """End the worker: the machine is to be quiet."""
         self._running.close()
 
-    def environment(self) -> dict[str, Any]:
+    def environment(self) -> dict[str, Scalar]:
         """Versions and device of the compiler."""
         return requests.environment(self._running.get(COMPILER))
 

@@ -10,21 +10,19 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from compare.ablation.ablating import FULL, Asked, ablate
-from compare.ablation.compiling import COMPILER, Compiler, Made, Options
+from compare.ablation.compiling import COMPILER, Compiler, Made
 from compare.ablation.leaving_out import Omission
 from compare.bench.pairs import Measured
 from compare.inputs.at_size import Prepared
-from compare.inputs.port_files import prepare_both
-from compare.inputs.sizes import timed_size
 from compare.measure.phase_processes import Workers
 from compare.progress import Reporter
 from compare.record.ablation_part import Ablation
 from compare.sides import requests
 from compare.sides._side import Side
-from compare.sides.pool import Pool, Source
+from compare.sides.pool import Pool
 from compare.tuning.candidate_gates import Gates
+from compare.tuning.candidate_options import Options
 from compare.tuning.racing import Race, Round
-from workloads._declared import AnyWorkload
 
 
 @dataclass(frozen=True)
@@ -52,36 +50,21 @@ class Plan:
     parity_size: str | None = None
 
 
-def ablate_workload(
-    workload: AnyWorkload,
-    size: str | None,
-    data: Path | None,
-    sources: Mapping[str, Source],
-    timeout_s: float,
-    plan: Plan,
-    scratch: Path,
-    reporter: Reporter,
-) -> Ablation:
+def ablate_workload(small: Prepared, large: Prepared, workers: Workers, plan: Plan, reporter: Reporter) -> Ablation:
     """Hold the program that the workload is timed on, its training step or else its forward pass, against itself.
 
     Args:
-      workload: whose program it is.
-      size: the size that is compiled and timed; None takes `default`.
-      data: a file of training data; None takes the workload's own.
-      sources: where each side comes from.
-      timeout_s: how long a request may take, in seconds.
+      small: the arrays that parity is judged on.
+      large: those that are compiled and timed.
+      workers: start the processes.
       plan: what is left out, and how it is measured.
-      scratch: a folder for what is needed meanwhile.
       reporter: told of every step.
 
     Raises:
-      RequestError: no such size.
       SideError: a side cannot be started, or the full pipeline cannot be compiled, run or timed.
     """
-    small, large = prepare_both(workload, timed_size(workload, size), data, scratch, plan.parity_size)
-    workers = Workers(sources, scratch, timeout_s, plan.threads)
     # Not entered: that would start both sides, and the machine is to be quiet.
-    pool = Pool(dict(sources), scratch, timeout_s)
+    pool = Pool(dict(workers.sources), workers.scratch, workers.timeout_s)
     request = Asked(plan.omissions, plan.sets, plan.has_gates and plan.program == COMPILER)
     with Live(small, large, workers, pool, plan, reporter) as live:
         environment = live.compiler.environment()

@@ -5,13 +5,14 @@ from __future__ import annotations
 import html
 import importlib
 import sys
+import time
 from functools import partial
 from types import TracebackType
 from typing import Any
 
 from rich.console import Console
 
-from compare.progress import Bars, Reporter, Silent
+from compare.progress import Bars, Position, Reporter, Silent, Steps
 from compare.report import terminal
 from compare.sides.callers_thread import CallersThread
 
@@ -55,7 +56,7 @@ class NotebookBar(Reporter):
 
     def __init__(self, show: Any) -> None:
         self._show, self._handle = show, None
-        self._stage, self._steps, self._done = "", 1, 0
+        self._stage, self._position = "", Position(1, time.monotonic())
 
     def __enter__(self) -> NotebookBar:
         self._handle = self._show(_Html(""), display_id=True)
@@ -66,14 +67,14 @@ class NotebookBar(Reporter):
     ) -> None:
         self._draw("")
 
-    def stage(self, text: str, steps: int) -> None:
+    def stage(self, text: str, steps: Steps) -> None:
         """Start a bar."""
-        self._stage, self._steps, self._done = text, max(steps, 1), 0
+        self._stage, self._position = text, Position(steps, time.monotonic())
         self._draw(self._page(""))
 
     def step(self, text: str) -> None:
         """Advance it."""
-        self._done = min(self._done + 1, self._steps)
+        self._position.begin_step(text, time.monotonic())
         self.detail(text)
 
     def detail(self, text: str) -> None:
@@ -85,7 +86,8 @@ class NotebookBar(Reporter):
 
     def _page(self, text: str) -> str:
         text_shown = html.escape(f"{self._stage} {text}".strip())
-        return f'<progress max="{self._steps}" value="{self._done}"></progress> {text_shown}'
+        count = max(self._position.count, 1)
+        return f'<progress max="{count}" value="{self._position.number}"></progress> {text_shown}'
 
     def _draw(self, page: str) -> None:
         if self._handle is not None:
@@ -116,7 +118,7 @@ class InCallersThread(Reporter):
     def __init__(self, reporter: Reporter, thread: CallersThread) -> None:
         self._shown, self._thread = reporter, thread
 
-    def stage(self, text: str, steps: int) -> None:
+    def stage(self, text: str, steps: Steps) -> None:
         """A new stage begins."""
         self._thread.run(partial(self._shown.stage, text, steps))
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
+from compare.files import Json
 from compare.prove.program_alignment import OPTIMIZED
 from compare.record.vocabulary import FAIL, NOT_JUDGED
 
 
-def unequal(pair: Mapping[str, Any], expected: str) -> Iterator[tuple[str, str, str]]:
+def unequal(pair: Json, expected: str) -> Iterator[tuple[str, str, str]]:
     """For a pair, and for each target where that is expected: "fail" or "not_judged", its name, and why.
 
     Args:
@@ -25,11 +25,11 @@ def unequal(pair: Mapping[str, Any], expected: str) -> Iterator[tuple[str, str, 
         yield from _unequal_on_targets(pair)
 
 
-def _assumption(level: Mapping[str, Any]) -> str:
+def _assumption(level: Json) -> str:
     return f"they are only where {' and '.join(level['assumes'])}" if level["assumes"] else ""
 
 
-def _unmatched_text(level: Mapping[str, Any]) -> str:
+def _unmatched_text(level: Json) -> str:
     alone = level["left_only"], level["right_only"]
     if any(alone):
         return f"{alone[0]} and {alone[1]} values are unmatched"
@@ -38,7 +38,7 @@ def _unmatched_text(level: Mapping[str, Any]) -> str:
     return "bodies within them differ"
 
 
-def _unequal_on_targets(pair: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+def _unequal_on_targets(pair: Json) -> Iterator[tuple[str, str, str]]:
     """Each target on which two modules are not known to be equal, as `unequal` has it."""
     for name, target in pair["targets"].items():
         reasons = [cell["reason"] for cell in (target["tf@jax"], target["jax@jax"]) if cell and cell["reason"]]

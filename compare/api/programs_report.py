@@ -6,13 +6,13 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
 from compare.api.program_equality import unequal
 from compare.api.timing_options import check_pass
 from compare.errors import RequestError
+from compare.files import Json
 from compare.plain_json import to_json
 from compare.progress import Reporter
 from compare.prove import program_pairs
@@ -144,10 +144,10 @@ def compare(
     with tempfile.TemporaryDirectory(prefix="jaxport-") as folder:
         (pair,) = program_pairs.choose_pairs(references, pool, choice, Path(folder), progress)
         view = examine(pair, options.level, progress, Scope.EVERY_LEVEL, by_region=RegionSearch.MATCHED).view
-    return _report(to_json(view | {"targets": {}}))
+    return _report(to_json({**view, "targets": {}}))
 
 
-def _report(pair: Mapping[str, Any]) -> ProgramsReport:
+def _report(pair: Json) -> ProgramsReport:
     level, record = pair["level"], {"schema": SCHEMA, "pairs": [pair]}
     apart = next(iter(unequal(pair, level)), None)
     verdict, message = (PASS, "") if apart is None else (apart[0], one_line(apart[2]))
@@ -165,20 +165,20 @@ def _report(pair: Mapping[str, Any]) -> ProgramsReport:
     )
 
 
-def _level(counts: Mapping[str, Any]) -> ProgramLevel:
+def _level(counts: Json) -> ProgramLevel:
     if "reason" in counts:
         return ProgramLevel(False, 0, 0, 0, (), one_line(counts["reason"]))
     alone = counts["left_only"], counts["right_only"]
     return ProgramLevel(counts["equal"], counts["matched"], *alone, tuple(counts["assumes"]), "")
 
 
-def _difference(reason: Mapping[str, Any]) -> ProgramDifference:
+def _difference(reason: Json) -> ProgramDifference:
     return ProgramDifference(
         one_line(reason["name"]), one_line(reason["meaning"]), reason["places"], tuple(reason["sources"])
     )
 
 
-def _show(record: Mapping[str, Any], console: Console, verdict: str, message: str) -> None:
+def _show(record: Json, console: Console, verdict: str, message: str) -> None:
     print_alignments(record, console)
     print_regions(record, console, False)
     console.print(_WORDS[verdict] + (f": {message}" if message else ""), soft_wrap=True)

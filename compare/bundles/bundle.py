@@ -17,6 +17,7 @@ import numpy as np
 
 from compare import files
 from compare.errors import RequestError
+from compare.files import Json
 from compare.hlo import standalone
 from compare.hlo.bindings import UnreadableProgram
 from compare.plain_json import to_json
@@ -138,7 +139,7 @@ def save_arrays(arrays: Sequence[np.ndarray], path: Path) -> None:
     wire.save_arrays({str(position): array for position, array in enumerate(arrays)}, path)
 
 
-def save_index(index: Mapping[str, Any], folder: Path) -> None:
+def save_index(index: Json, folder: Path) -> None:
     """Write bundle.json, files without the folders that they lie in on this machine."""
     write_atomically(folder / INDEX, json.dumps(without_folders(to_json(index)), indent=1) + "\n")
 

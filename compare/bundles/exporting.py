@@ -7,7 +7,6 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -26,7 +25,7 @@ from compare.sides.client import LiveSide
 from compare.sides.settings import Settings
 from compare.sides.workers import WorkerSet, failure_of
 from compare.writing import write_atomically
-from workloads._framework import FORWARD, Program
+from workloads._framework import FORWARD, Program, Scalar
 from workloads._modes import JAX, TF
 from workloads._same_masks import MULTIPLIERS
 from workloads._spec import Arrays
@@ -163,7 +162,7 @@ def _write_program(folder: Path, instance: Prepared, program: Program, results: 
     write_atomically(folder / EXAMPLE, npz(example))
 
 
-def _write(folder: Path, environment: Mapping[str, Any], instance: Prepared, program: Program) -> None:
+def _write(folder: Path, environment: Mapping[str, Scalar], instance: Prepared, program: Program) -> None:
     """Write the index of the folder, for the runner and for people."""
     index = {
         "format": FORMAT,

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from compare.bundles import bundle, readme
 from compare.bundles.distance import difference
+from compare.files import Json
 from compare.hlo import bindings
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.portable import portable
@@ -60,7 +61,7 @@ class Request:
     targets: Targets | None = None
 
 
-def collect(request: Request, folder: Path, scratch: Path, reporter: Reporter) -> dict[str, Any]:
+def collect(request: Request, folder: Path, scratch: Path, reporter: Reporter) -> Json:
     """Fill a folder with the bug report and return what bundle.json says; a side that fails costs its own part.
 
     Args:
@@ -90,7 +91,8 @@ def collect(request: Request, folder: Path, scratch: Path, reporter: Reporter) -
         if request.targets is not None:
             report.add_targets(request.targets)
         sides = {side: workers.ask(side, requests.environment) or {} for side in SIDES}
-    index = report.index() | {
+    index = {
+        **report.index(),
         "environment": to_json(record_parts.environment(sides)) | {"flags": flags(os.environ)},
         "failures": to_json(unique(workers.failures)),
     }
@@ -236,7 +238,7 @@ class _Report:
                 write_atomically(stem.with_suffix(".hlo.pb"), module.module.hlo)
                 write_atomically(stem.with_suffix(".txt"), bindings.hlo_text(module.module.hlo))
 
-    def index(self) -> dict[str, Any]:
+    def index(self) -> Json:
         """Everything that was written, and what differs."""
         return {
             "schema": bundle.SCHEMA,
@@ -257,15 +259,15 @@ class _Report:
     def _main(self, side: str) -> str:
         return default_pass(self._workers.modes.get(side, {}))
 
-    def _program(self, side: str) -> dict[str, Any]:
+    def _program(self, side: str) -> Json:
         cells = sorted(
             (cell for cell in self._outputs if parse_cell(cell).frontend == side),
             key=lambda cell: parse_cell(cell).compiler != side,
         )
         entry = self._entry(side, bundle.PROGRAM, f"programs/{side}.mlirbc", f"programs/{side}.mlir", side, cells)
-        return entry | {"sources": dict(self._programs[side].sources)}
+        return {**entry, "sources": dict(self._programs[side].sources)}
 
-    def _optimized_modules(self) -> list[dict[str, Any]]:
+    def _optimized_modules(self) -> list[Json]:
         return [
             self._entry(
                 cell, bundle.OPTIMIZED, f"optimized/{cell}.hlo.pb", f"optimized/{cell}.txt", parse_cell(cell).frontend,
@@ -275,7 +277,7 @@ class _Report:
             if (self._folder / "optimized" / f"{cell}.hlo.pb").is_file()
         ]  # fmt: skip
 
-    def _entry(self, name: str, kind: str, file: str, text: str, side: str, cells: list[str]) -> dict[str, Any]:
+    def _entry(self, name: str, kind: str, file: str, text: str, side: str, cells: list[str]) -> Json:
         program = self._programs[side]
         return {
             "name": name,
@@ -288,7 +290,7 @@ class _Report:
             "outputs": {cell: f"outputs/{cell}.safetensors" for cell in cells},
         }
 
-    def _differences(self) -> list[dict[str, Any]]:
+    def _differences(self) -> list[Json]:
         """Each cell against TensorFlow's program in TensorFlow's XLA, over the results that both name alike."""
         reference = self._outputs.get("tf@tf", {})
         return [

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from compare import files
+from compare.files import Json
 from compare.record.target_part import Target
 from compare.report.markdown import code, escape, plain, table
 from compare.report.target_rows import sentence
@@ -30,12 +30,12 @@ Dumps and programs contain paths of the machine that made them; this page and `b
 """
 
 
-def save(index: Mapping[str, Any], folder: Path) -> None:
+def save(index: Json, folder: Path) -> None:
     """Write README.md."""
     write_atomically(folder / "README.md", text(index))
 
 
-def text(index: Mapping[str, Any]) -> str:
+def text(index: Json) -> str:
     """README.md as text.
 
     Args:
@@ -60,7 +60,7 @@ def _section(title: str, parts: Sequence[str]) -> list[str]:
     return [f"## {title}", *parts] if parts else []
 
 
-def _differences(differences: Sequence[Mapping[str, Any]]) -> list[str]:
+def _differences(differences: Sequence[Json]) -> list[str]:
     if not differences:
         return ["No two cells have a result in common: there is nothing to compare."]
     rows = [
@@ -79,7 +79,7 @@ def _differences(differences: Sequence[Mapping[str, Any]]) -> list[str]:
     return ["Largest errors against `tf@tf`, TensorFlow's program in TensorFlow's XLA.", _table(head, rows)]
 
 
-def _targets(targets: Mapping[str, Any]) -> list[str]:
+def _targets(targets: Json) -> list[str]:
     lines = [f"- {escape(sentence(name, files.convert_plain(target, Target)))}." for name, target in targets.items()]
     return ["Compiled, not run.", "\n".join(lines)] if lines else []
 
@@ -89,7 +89,7 @@ def _failures(failures: Sequence[Mapping[str, str]]) -> list[str]:
     return ["\n".join(lines)] if lines else []
 
 
-def _replays(modules: Sequence[Mapping[str, Any]]) -> list[str]:
+def _replays(modules: Sequence[Json]) -> list[str]:
     commands = ["jaxport replay .", *(f"jaxport replay {module['file']}" for module in modules)]
     return [
         "In this folder: all programs, then each module alone, on the recorded inputs, against the recorded results.",
@@ -99,7 +99,7 @@ def _replays(modules: Sequence[Mapping[str, Any]]) -> list[str]:
     ]
 
 
-def _environment(environment: Mapping[str, Any]) -> list[str]:
+def _environment(environment: Json) -> list[str]:
     rows = [(key, value) for key, value in environment.items() if key not in ("sides", "flags")]
     for side, versions in environment["sides"].items():
         rows.append((side, ", ".join(f"{key} {value}" for key, value in versions.items()) or "missing"))

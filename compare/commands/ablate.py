@@ -16,6 +16,9 @@ from compare.commands._output import writable_file, writable_folder
 from compare.commands._parser import Help
 from compare.commands._signals import hold_signals
 from compare.errors import RequestError
+from compare.inputs.port_files import prepare_both
+from compare.inputs.sizes import timed_size
+from compare.measure.phase_processes import Workers
 from compare.plain_json import to_json, write_json
 from compare.progress import reporter
 from compare.record.ablation_part import UNJUDGED, Ablation
@@ -109,9 +112,10 @@ def main(options: argparse.Namespace) -> Conclusion:
     ):
         for workload in workloads:
             scratch = Path(tempfile.mkdtemp(dir=folder))
-            ablations[workload.name] = live_ablation.ablate_workload(
-                workload, options.size, options.data, sources, options.timeout, plan, scratch, progress
-            )
+            size = timed_size(workload, options.size)
+            small, large = prepare_both(workload, size, options.data, scratch, plan.parity_size)
+            workers = Workers(sources, scratch, options.timeout, plan.threads)
+            ablations[workload.name] = live_ablation.ablate_workload(small, large, workers, plan, progress)
     record = to_json({"schema": SCHEMA, "ablations": ablations})
     terminal.print_answer(record, options.json, lambda console: print_page(ablation_page.page(ablations), console))
     _write(options, ablations, record)

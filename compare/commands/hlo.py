@@ -6,9 +6,8 @@ import argparse
 import contextlib
 import dataclasses
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from compare.api.program_equality import unequal
 from compare.commands import _arguments, _asked
@@ -16,6 +15,7 @@ from compare.commands._conclusion import Conclusion, list_names
 from compare.commands._output import writable_folder
 from compare.commands._parser import Help
 from compare.errors import RequestError
+from compare.files import Json
 from compare.hlo.levels import ALGEBRA
 from compare.inputs import port_files
 from compare.plain_json import to_json
@@ -143,7 +143,7 @@ def main(options: argparse.Namespace) -> Conclusion | None:
             search = RegionSearch.FED if options.regions else RegionSearch.MATCHED
             view = examine(pair, options.level, progress, scope, options.compiler_passes, search).view
             targets = _on_targets(elsewhere, pool, pair, out, batches_in, options.data, progress)
-            pairs.append(view | {"targets": targets})
+            pairs.append({**view, "targets": targets})
     record = {"schema": SCHEMA, "pairs": pairs}
     plain = to_json(record)
     paths = write_alignments(plain, out)
@@ -183,7 +183,7 @@ def _on_targets(
     batches_in: Path | None,
     data: Path | None,
     progress: Reporter,
-) -> dict[str, Any]:
+) -> Json:
     """By target, both programs there, as pages and hlo.json show them. What XLA dumped stays beside the pages."""
     if elsewhere is None:
         return {}
@@ -200,7 +200,7 @@ def _on_targets(
     return {name: target_view(target) for name, target in programs.items()}
 
 
-def conclude(pairs: Sequence[Mapping[str, Any]], expected: str) -> Conclusion:
+def conclude(pairs: Sequence[Json], expected: str) -> Conclusion:
     """The verdict on programs that have to be equal; of those that could not be aligned there is none.
 
     Args:
@@ -216,7 +216,7 @@ def conclude(pairs: Sequence[Mapping[str, Any]], expected: str) -> Conclusion:
     return Conclusion(verdict, f"{outcome} at {expected}: {list_names(names)}")
 
 
-def conclude_unaligned(pairs: Sequence[Mapping[str, Any]]) -> Conclusion | None:
+def conclude_unaligned(pairs: Sequence[Json]) -> Conclusion | None:
     """That programs could not be compared at any level; None where they were, equal or not: nothing is expected."""
     names = [pair["name"] for pair in pairs if all(level.get("reason") for level in pair["levels"].values())]
     return Conclusion(NOT_JUDGED, f"could not be aligned at any level: {list_names(names)}") if names else None

@@ -13,6 +13,8 @@ from compare.commands._conclusion import Conclusion, list_names
 from compare.commands._output import keep, or_else, writable_file
 from compare.commands._parser import Help
 from compare.errors import RequestError
+from compare.inputs.at_size import on_pass
+from compare.inputs.port_files import prepare_both
 from compare.progress import reporter
 from compare.prove.collect import unique
 from compare.record.vocabulary import PASS
@@ -117,9 +119,9 @@ def main(options: argparse.Namespace) -> Conclusion:
             except SideError as error:
                 failures.append(failure_of(error))
                 continue
-            failures += recording_sides.record_side(
-                side, workload, options.size, options.data, scratch, progress, options.main_pass, options.parity_size
-            )
+            both = prepare_both(workload, options.size, options.data, scratch, options.parity_size)
+            small, large = on_pass(both, options.main_pass)
+            failures += recording_sides.record_side(side, small, large, scratch, progress)
         options.out.parent.mkdir(parents=True, exist_ok=True)
         with or_else(lambda: keep(options.out.name, side.save)):
             side.save(options.out)

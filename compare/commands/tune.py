@@ -16,8 +16,10 @@ from compare.commands._conclusion import Conclusion, list_names
 from compare.commands._output import writable_file
 from compare.commands._parser import Help
 from compare.errors import RequestError
+from compare.inputs.at_size import on_pass
 from compare.inputs.port_files import prepare_both
 from compare.inputs.sizes import timed_size
+from compare.measure.phase_processes import Workers
 from compare.plain_json import to_json, write_json
 from compare.progress import reporter
 from compare.prove.collect import choose_pass
@@ -124,9 +126,12 @@ def main(options: argparse.Namespace) -> Conclusion | None:
         reporter(terminal.console(stderr=True), quiet=options.json) as progress,
     ):
         for workload in workloads:
-            results[workload.name] = tuner.tune_workload(
-                workload, options.size, options.data, sources, options.timeout, plan, Path(folder), progress
+            size, scratch = timed_size(workload, options.size), Path(folder)
+            small, large = on_pass(
+                prepare_both(workload, size, options.data, scratch, plan.parity_size), plan.main_pass
             )
+            workers = Workers(sources, scratch, options.timeout, plan.threads)
+            results[workload.name] = tuner.tune_workload(small, large, workers, plan, progress)
     _deliver(results, lambda console: [show(name, result, console) for name, result in results.items()], options)
     return conclude(results)
 

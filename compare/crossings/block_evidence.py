@@ -55,7 +55,7 @@ def collect(pool: Pool, loading: Loading, whole: Mapping[Mode, Mode], reporter: 
 
 def _kernels(side: Side, modes: Iterable[Mode], evidence: Seen, reporter: Reporter) -> None:
     for mode in modes:
-        reporter.step(f"{mode} kernels")
+        reporter.detail(f"{mode} kernels")
         requests.prepare(side, mode.name)
         evidence.kernels[str(mode)] = kernel_times.profile(requests.profile(side, mode.name)).kernels
 

@@ -97,16 +97,12 @@ def survey(
     with Pool(dict(request.sources), scratch, request.timeout_s) as pool:
         for function in series:
             name, sizes = function.workload.name, arrays[function.workload.name]
-            reporter.stage(f"{name}: parity at {len(sizes)} sizes of {function.sizes.dimension}", len(sizes) * _STEPS)
+            reporter.stage(f"{name}: parity at {len(sizes)} sizes of {function.sizes.dimension}", len(sizes))
             judgements[name] = [judge(pool, function, size, instance, reporter) for size, instance in sizes]
         environment = record_parts.environment(pool.environments())
     to_time = [at_size.timed for by_size in judgements.values() for at_size in by_size if at_size.timed is not None]
     samples, was_interrupted = measure(to_time, request, scratch, reporter)
     return Surveyed(judgements, samples, environment, was_interrupted)
-
-
-_STEPS = 18
-"""Of the progress at one size, roughly."""
 
 
 def retitle(instance: Prepared, title: str) -> Prepared:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import datetime
 import os
 import re
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from compare.files import Json
 from compare.plain_json import write_json
 from compare.record.envelope import Record
 from compare.record.results_file import RecordError, decode, load_plain
@@ -29,7 +28,7 @@ class Run:
     path: Path
 
 
-def save(record: Mapping[str, Any], folder: Path) -> Path:
+def save(record: Json, folder: Path) -> Path:
     """Keep the record as FOLDER/NNNN-<UTC time>.json under the next free number; returns that path.
 
     Args:
@@ -147,7 +146,7 @@ def _claim_path(folder: Path, number: int) -> Path:
     return folder / f".{number:04d}.claim"
 
 
-def _stamp(record: Mapping[str, Any]) -> str:
+def _stamp(record: Json) -> str:
     moment_text = record.get("created")
     try:
         moment = datetime.datetime.fromisoformat(str(moment_text))

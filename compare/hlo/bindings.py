@@ -19,6 +19,7 @@ import numpy as np
 
 from compare.errors import Foreseen
 from workloads._compiling import without_unknown
+from workloads._framework import CompilerOptions
 
 # jaxlib logs its CPU client, and stack frames that TensorFlow left out, unless this stands before its first import.
 QUIETED = "TF_CPP_MIN_LOG_LEVEL" not in os.environ
@@ -325,7 +326,7 @@ def place_arrays(arrays: Sequence[np.ndarray]) -> list[Any]:
     return [place(np.asarray(array)) for array in arrays]
 
 
-def load_bytecode(bytecode: bytes, options: Mapping[str, Any]) -> LoadedProgram:
+def load_bytecode(bytecode: bytes, options: CompilerOptions) -> LoadedProgram:
     """Compile StableHLO bytecode, portable artifact or not, by this process's XLA for CPU, to be run in this process.
 
     Only a worker may: what runs here can end this process. `compare.hlo.executing` asks one.
@@ -355,7 +356,7 @@ def load_bytecode(bytecode: bytes, options: Mapping[str, Any]) -> LoadedProgram:
         raise UnreadableProgram(f"expected a program that XLA compiles, found {_first_line(error)}") from error
 
 
-def _settings(options: Mapping[str, Any]) -> Any:
+def _settings(options: CompilerOptions) -> Any:
     settings = _private("jaxlib.xla_client", "CompileOptions")()
     # As `jax.jit` hands them over: few options are attributes of `debug_options`.
     settings.env_option_overrides = list(options.items())
@@ -424,7 +425,7 @@ def compile_elsewhere(
     bytecode: bytes,
     platform: str,
     topology: Mapping[str, Any],
-    options: Mapping[str, Any],
+    options: CompilerOptions,
     annotate: Callable[[ir.Module], None] | None = None,
 ) -> CompiledElsewhere:
     """Compile StableHLO bytecode by the plugin of another platform for devices that need not be here.

@@ -13,6 +13,7 @@ from compare.hlo.align import Alignment, FrontierEntry
 from compare.hlo.levels import Subject
 from compare.hlo.pair import Pair
 from compare.hlo.rewriting import Change
+from workloads._framework import Scalar
 
 OPERATION, RULE, FUSION, MEMORY, LIBRARY, DTYPE, FIGURE, VERSION, SETTING = (
     "operation", "rule", "fusion", "memory", "library", "dtype", "figure", "version", "setting",
@@ -51,7 +52,7 @@ class CompiledProgram:
 def explain_attribution(
     programs: Alignment | None,
     cells: Mapping[str, CompiledProgram],
-    sides: Mapping[str, Mapping[str, Any]],
+    sides: Mapping[str, Mapping[str, Scalar]],
     cases: Mapping[str, Sequence[Any]] | None = None,
 ) -> Explained:
     """What the frontend's and the compiler's factor rest on.
@@ -123,7 +124,7 @@ def _figure(difference: compiled.FigureDifference) -> Reason:
     return Reason(kind, difference.text, difference.sources)
 
 
-def _versions(sides: Mapping[str, Mapping[str, Any]]) -> list[Reason]:
+def _versions(sides: Mapping[str, Mapping[str, Scalar]]) -> list[Reason]:
     versions = {side: f"{package} {sides[side][package]}" for side, package in _COMPILERS.items()
              if package in sides.get(side, {})}  # fmt: skip
     reasons = []

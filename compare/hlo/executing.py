@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 
@@ -14,8 +13,8 @@ from compare.hlo.arrays.held import Places
 from compare.hlo.arrays.layouts import Equal
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.steps import Steps
+from workloads._framework import CompilerOptions
 
-Options = Mapping[str, Any]
 """XLA's debug options by name, such as {"xla_disable_hlo_passes": "fusion"}."""
 
 
@@ -104,7 +103,7 @@ class Executor(ABC):
         """
 
     @abstractmethod
-    def compile(self, bytecode: bytes, options: Options) -> Executable:
+    def compile(self, bytecode: bytes, options: CompilerOptions) -> Executable:
         """Compile StableHLO bytecode, portable artifact or not.
 
         Raises:
@@ -160,7 +159,7 @@ def let_go() -> None:
         current().let_go()
 
 
-def compile_bytecode(bytecode: bytes, options: Options | None = None) -> Executable:
+def compile_bytecode(bytecode: bytes, options: CompilerOptions | None = None) -> Executable:
     """Compile StableHLO bytecode by the executor in use, as `Executor.compile` does.
 
     Raises:

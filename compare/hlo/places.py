@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
+from compare.files import Json
 from compare.hlo.align import Alignment, FrontierEntry, ReasonGroup
 from compare.plain_json import to_json
 
 NO_REASON = "no reason known"
 """The name of the group of places that nothing explains."""
-
-Json = dict[str, Any]
 
 
 def place_view(entry: FrontierEntry) -> Json:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from compare.files import Json
 from compare.hlo.align import Alignment, Match
 from compare.hlo.align._alignment import NUMBER, REGION
 from compare.hlo.graph import Attributes, Graph, Node
@@ -32,7 +33,6 @@ _NEAR = 64  # values that are looked at for the nearest one with a source
 
 Times = Mapping[str, Mapping[str, float]]
 """By side's label, seconds of each kernel by its name."""
-Json = dict[str, Any]
 Prefixes = tuple[str, str]
 """What the keys of a left and of a right region's values begin with."""
 
@@ -77,7 +77,7 @@ def module_view(graph: Graph, matched_keys: Iterable[int] | None = None) -> Json
     keys = None if matched_keys is None else set(matched_keys)
     return {
         "name": graph.name,
-        "nodes": [node_view(node) | {"matched": None if keys is None else node.id in keys} for node in graph],
+        "nodes": [{**node_view(node), "matched": None if keys is None else node.id in keys} for node in graph],
         "results": [str(key) for key in graph.results],
     }
 
@@ -234,10 +234,10 @@ class _Marks:
         kernel = next((name for name in (*value_view["place"], value_view["name"]) if name in self._times), "")
         self.timed.add(kernel)
         regions = [
-            region | {"nodes": [self.mark(node) for node in region["nodes"]]} for region in value_view["regions"]
+            {**region, "nodes": [self.mark(node) for node in region["nodes"]]} for region in value_view["regions"]
         ]
         marks = {"class": self._class(value_view["id"], rules), "rules": list(rules), "numerics": any(rules.values())}
-        return value_view | marks | {"kernel": kernel, "regions": regions}
+        return {**value_view, **marks, "kernel": kernel, "regions": regions}
 
     def _class(self, key: str, rules: Mapping[str, bool]) -> str:
         if key in self._matched:
@@ -265,7 +265,8 @@ def _frontier(alignment: Alignment, prefixes: Prefixes, labels: Sequence[str]) -
         graph, other = graphs[here], graphs[1 - here]
         node = graph.nodes.get(entry.node)
         near = node and _counterpart(node.id, graph, other, partners[here])
-        yield place_view(entry) | {
+        yield {
+            **place_view(entry),
             "node": f"{prefixes[here]}{node.id}" if node else "",
             "counterpart": f"{prefixes[1 - here]}{near.id}" if near else "",
             "counterpart_source": near.source if near else "",

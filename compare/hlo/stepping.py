@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -13,6 +13,7 @@ import numpy as np
 from compare.hlo import bindings
 from compare.hlo.bindings import LoadedProgram
 from compare.hlo.steps import Step, StepProgram, Steps
+from workloads._framework import CompilerOptions
 
 Reduced = TypeVar("Reduced")
 
@@ -23,7 +24,7 @@ _KEPT = 2048
 class StepPrograms:
     """Compiled programs of single operations, kept from one graph to the next: its other forms have the same ones."""
 
-    def __init__(self, load: Callable[[bytes, Mapping[str, Any]], LoadedProgram]) -> None:
+    def __init__(self, load: Callable[[bytes, CompilerOptions], LoadedProgram]) -> None:
         """`load` compiles a program with XLA's debug options."""
         self._load = load
         self._programs: collections.OrderedDict[bytes, LoadedProgram] = collections.OrderedDict()

@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from compare.hlo.graph import Attributes, Graph, Node, Shape, find_needed
 from compare.hlo.numbering import digests, region_digest
 from compare.hlo.write_module import write_graph
 from workloads._compiling import IN_ORDER, MANY_ELEMENTS_ALONE, QUICKLY, UNFUSED, for_size
+from workloads._framework import CompilerOptions
 
 _REMEMBERED = 4096
 """Programs, of a few KiB each: a model has some hundred."""
@@ -43,7 +43,7 @@ class StepProgram:
     """
 
     bytecode: bytes
-    options: Mapping[str, Any]
+    options: CompilerOptions
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class _Planner:
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
         self._numbers: dict[bytes, int] = {}
-        self._options: list[Mapping[str, Any]] = []
+        self._options: list[CompilerOptions] = []
         self._regions: dict[Graph, bytes] = {}
         self._constants: dict[int, np.ndarray] = {}
         self._steps: list[Step] = []
@@ -171,7 +171,7 @@ class _Planner:
         return self._regions[region]
 
 
-def _choose_options(node: Node) -> Mapping[str, Any]:
+def _choose_options(node: Node) -> CompilerOptions:
     """What XLA compiles an operation with: by its legacy emitters where nothing in it can be fused.
 
     A single sum adds up in the same order by either emitters, and an elementwise operation compiles in a quarter of the

@@ -123,7 +123,7 @@ class _Climbing:
 
     def all(self) -> None:
         """Every rung, until one fails."""
-        self._reporter.stage(f"{self.workload.name}: rungs", 60)
+        self._reporter.stage(f"{self.workload.name}: rungs", 6 + len(self._instance.others))
         self._pool.renew()
         self._load()
         layers = self._layers(_framework.FORWARD)
@@ -187,6 +187,7 @@ class _Climbing:
             return asking_layers.Asked(Layers(pass_=pass_, reason=str(error)))
 
     def _collect(self, passes: Collection[str]) -> BothSides:
+        self._reporter.step("forward pass of both sides" if len(passes) == 1 else "every pass of both sides")
         failures: list[Failure] = []
         modes = self._choice.request.modes
         deliveries = ask_both(

@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from compare.files import Json
 from compare.record.envelope import Environment, Node, Record
 from compare.record.workload_part import Failure, Workload
 from compare.run import record_parts
@@ -34,7 +35,7 @@ class Given:
     load: float
     lost_on: tuple[str, ...]
     record: Record
-    views: tuple[Mapping[str, Any], ...] = ()
+    views: tuple[Json, ...] = ()
     niceness: int = 0
 
     @property
@@ -68,15 +69,9 @@ def merge(
     reporting_nodes = {name: node for name, node in nodes.items() if node.loads or node.lost or name in lost_on}
     working_nodes = [node for node in reporting_nodes.values() if node.loads]
     # A figure of one machine is none of a record of several.
-    single = working_nodes[0] if len(working_nodes) == 1 else Node()
-    record = record_parts.envelope(
-        in_common([node.environment for node in working_nodes if node.environment]),
-        {name: parts[name] for name in order if name in parts},
-        size,
-        single.machine,
-        single.dispatch,
-        single.handover,
-    )
+    single = working_nodes[0] if len(working_nodes) == 1 else None
+    environment = in_common([node.environment for node in working_nodes if node.environment])
+    record = record_parts.envelope(environment, {name: parts[name] for name in order if name in parts}, size, single)
     return replace(record, nodes=reporting_nodes)
 
 

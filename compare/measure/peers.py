@@ -95,7 +95,7 @@ def _judge_one(workers: Workers, peer: str, with_targets: Prepared, tf: Collecte
     version = ""
     try:
         side = workers.get(peer)
-        version = requests.environment(side)["version"]
+        version = str(requests.environment(side)["version"])
         answers = _ask(side, Mode(peer, PEER_NAME), with_targets, tf)
     except Unavailable as error:
         return _result(UNAVAILABLE, error.reason, version=version)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,25 +16,36 @@ from compare.parity.own_modes import disagreement, found_in_double, held_elsewhe
 from compare.record.vocabulary import PASS
 from workloads._spec import Arrays
 
-HoldLeaf = Callable[[Arrays, Arrays, Scales, str], list[Held]]
-"""(the port's leaves, the expected leaves, the scales of errors, the reason for these) -> comparisons."""
+
+@dataclass(frozen=True)
+class RunPair:
+    """A run of the port and what it is compared with.
+
+    Attributes:
+      port: the leaves of the port.
+      expected: the leaves that they should equal.
+      scales: errors are relative to these.
+      reason: why the expected leaves are right; empty for the reference itself.
+    """
+
+    port: Arrays
+    expected: Arrays
+    scales: Scales
+    reason: str = ""
 
 
 def hold_to_either(
-    evidence: Evidence, place: Place, port: Arrays, expected: Arrays, scales: Scales, hold_leaf: HoldLeaf, reason: str
+    evidence: Evidence, place: Place, runs: RunPair, hold_leaf: Callable[[RunPair], list[Held]]
 ) -> list[Held]:
     """Compare a leaf with the reference; where it fails, with the other mode, and with the reference elsewhere.
 
     Args:
       evidence: has TensorFlow's runs.
       place: names the leaf and both runs.
-      port: the leaves of the port.
-      expected: those of the reference.
-      scales: errors are relative to these.
+      runs: of the port and of the reference.
       hold_leaf: compares one leaf.
-      reason: why the expected leaves are right; empty for the reference itself.
     """
-    comparisons = hold_leaf(port, expected, scales, reason)
+    comparisons, port = hold_leaf(runs), runs.port
     pass_, case, leaf = place.pass_, place.case, place.leaf
     where = disagreement(evidence, pass_, case, leaf)
     if where is None or not comparisons or leaf not in port or port[leaf].shape != where.shape:
@@ -43,11 +54,11 @@ def hold_to_either(
         return [replace(one, finding=found_in_double(evidence, one.place, where, other=False)) for one in comparisons]
     elsewhere, scales_elsewhere = held_elsewhere(evidence, pass_, case, leaf, where)
     rest = {**port, leaf: np.where(where, 0, port[leaf]).astype(port[leaf].dtype)}
-    if not all_hold(hold_leaf(rest, elsewhere, scales_elsewhere, "")):
+    if not all_hold(hold_leaf(RunPair(rest, elsewhere, scales_elsewhere))):
         return comparisons
-    other = {**expected, leaf: other_leaf(evidence, pass_, case, leaf)}
+    other = {**runs.expected, leaf: other_leaf(evidence, pass_, case, leaf)}
     follows = messages.follows(evidence.otherwise[pass_, case].mode)
-    there = hold_leaf(port, other, other_scales(evidence, pass_, case), follows)
+    there = hold_leaf(RunPair(port, other, other_scales(evidence, pass_, case), follows))
     if not all_hold(there):
         return comparisons
     return [replace(one, finding=found_in_double(evidence, one.place, where, other=True)) for one in there]

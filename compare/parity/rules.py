@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -10,14 +10,14 @@ import numpy as np
 
 from compare.parity import messages
 from compare.parity.bands import Band, Scales
-from compare.parity.either_mode import all_hold, hold_to_either
+from compare.parity.either_mode import RunPair, all_hold, hold_to_either
 from compare.parity.evidence import Amplified
 from compare.parity.holding import Bound, Context, Held, hold, mismatch, missing_runs, refuse
 from compare.parity.measure import SEMANTICS_BOUND, UNIT_ROUNDOFF, WIDE, Distance, distance, is_float
 from compare.parity.messages import Place
 from compare.parity.own_modes import nearest
 from workloads._framework import GRADIENTS
-from workloads._spec import FLOAT8, Arrays
+from workloads._spec import FLOAT8
 
 CONSTANTS_FACTOR = 4
 """The spread was measured on a few perturbations, each side has constants of its own."""
@@ -78,22 +78,15 @@ def compare_doubles(context: Context, gate: str, pass_: str, cases: Iterable[str
         if port is None or expected is None:
             comparisons += missing_runs(context, run, port, expected, ("float64", "float64"))
             continue
-        scales = evidence.scales(pass_, case, expected)
-        comparisons += _hold_run(context, run, port, expected, scales, partial(_double_leaf, context, base))
+        runs = RunPair(port, expected, evidence.scales(pass_, case, expected))
+        comparisons += _hold_run(context, run, runs, partial(_double_leaf, context, base))
     return comparisons
 
 
 def _double_leaf(
-    context: Context,
-    base: Base,
-    place: Place,
-    amplification: Amplified | None,
-    port: Arrays,
-    expected: Arrays,
-    scales: Scales,
-    says: str,
+    context: Context, base: Base, place: Place, amplification: Amplified | None, runs: RunPair
 ) -> list[Held]:
-    leaf = place.leaf
+    leaf, port, expected, scales = place.leaf, runs.port, runs.expected, runs.scales
     problem = mismatch(place, port.get(leaf), expected.get(leaf))
     if problem:
         return [refuse(place, problem, "float64")]
@@ -116,7 +109,7 @@ def _double_leaf(
     if narrow:
         source, dtype = narrow
         return [refuse(place, messages.not_double(source, dtype, place.gate, worst.error), dtype)]
-    return [hold(context, place, worst, bound, dtype=str(port[leaf].dtype), says=says)]
+    return [hold(context, place, worst, bound, dtype=str(port[leaf].dtype), says=runs.reason)]
 
 
 def _narrow(place: Place, port: np.ndarray, expected: np.ndarray) -> tuple[str, str] | None:
@@ -149,19 +142,12 @@ def compare_rounding(context: Context, gate: str, pass_: str, cases: Iterable[st
             if actual is None or oracle is None:
                 comparisons += missing_runs(context, run, actual, oracle, ("float32", "float64"))
                 continue
-            hold_leaf = partial(_rounded_leaf, context, tf_errors)
-            comparisons += _hold_run(context, run, actual, oracle, scales[case], hold_leaf)
+            runs = RunPair(actual, oracle, scales[case])
+            comparisons += _hold_run(context, run, runs, partial(_rounded_leaf, context, tf_errors))
     return comparisons
 
 
-def _hold_run(
-    context: Context,
-    run: Place,
-    actual: Arrays,
-    expected: Arrays,
-    scales: Scales,
-    hold_leaf: Callable[..., list[Held]],
-) -> list[Held]:
+def _hold_run(context: Context, run: Place, runs: RunPair, hold_leaf: Callable[..., list[Held]]) -> list[Held]:
     """A run against the reference; where it fails and its regions hold, with what amplifies their roundings.
 
     That is allowed the whole run or nothing of it: what explains one leaf explains all.
@@ -169,11 +155,11 @@ def _hold_run(
 
     def against(amplification: Amplified | None) -> list[Held]:
         comparisons: list[Held] = []
-        for leaf in sorted({*actual, *expected}):
+        explained_runs = replace(runs, reason=amplification.says) if amplification else runs
+        for leaf in sorted({*runs.port, *runs.expected}):
             place = replace(run, leaf=leaf)
-            says = amplification.says if amplification else ""
             compare_leaf = partial(hold_leaf, place, amplification)
-            comparisons += hold_to_either(context.evidence, place, actual, expected, scales, compare_leaf, says)
+            comparisons += hold_to_either(context.evidence, place, explained_runs, compare_leaf)
         return comparisons
 
     comparisons = against(None)
@@ -185,16 +171,9 @@ def _hold_run(
 
 
 def _rounded_leaf(
-    context: Context,
-    tf_errors: Errors,
-    place: Place,
-    amplification: Amplified | None,
-    actual: Arrays,
-    oracle: Arrays,
-    scales: Scales,
-    says: str,
+    context: Context, tf_errors: Errors, place: Place, amplification: Amplified | None, runs: RunPair
 ) -> list[Held]:
-    leaf = place.leaf
+    leaf, actual, oracle, scales = place.leaf, runs.port, runs.expected, runs.scales
     problem = mismatch(place, actual.get(leaf), oracle.get(leaf))
     if problem:
         return [refuse(place, problem, "float32")]
@@ -206,9 +185,9 @@ def _rounded_leaf(
     # The reference's dtype, not the port's: a port that drops to bfloat16 must not widen its own bound.
     dtype = max(eager.dtype.name, context.evidence.computes_in, key=lambda name: UNIT_ROUNDOFF.get(name, 0.0))
     own = [_own_error(tf_errors, leaf, len(scales.bands[leaf]), rank) for rank in range(len(scales.bands[leaf]))]
-    bands = [
+    pairs = [
         (
-            band,
+            distance(actual[leaf], oracle[leaf], band.scale, _either(mask, band)),
             replace(
                 _rounding_bound(context, place, dtype, band.scale, scales.model, own[rank]),
                 allowance=_spread(context, place, rank),
@@ -218,14 +197,8 @@ def _rounded_leaf(
         )
         for rank, band in enumerate(scales.bands[leaf])
     ]
-    far, bound = _worst(_measure_bands(actual[leaf], oracle[leaf], bands, mask))
-    return [hold(context, place, far, bound, dtype=str(actual[leaf].dtype), says=says)]
-
-
-def _measure_bands(
-    actual: np.ndarray, oracle: np.ndarray, bands: Sequence[tuple[Band, Bound]], mask: np.ndarray
-) -> list[tuple[Distance, Bound]]:
-    return [(distance(actual, oracle, band.scale, _either(mask, band)), bound) for band, bound in bands]
+    far, bound = _worst(pairs)
+    return [hold(context, place, far, bound, dtype=str(actual[leaf].dtype), says=runs.reason)]
 
 
 def _worst(pairs: list[tuple[Distance, Bound]]) -> tuple[Distance, Bound]:

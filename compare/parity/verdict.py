@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from compare.parity import messages
+from compare.parity import messages, unjudged
 from compare.parity.breaks import Swept
 from compare.parity.evidence import (
     FLOAT64,
@@ -134,8 +134,8 @@ def _remark_on_sizes(sizes: Sequence[AtSize], varies: bool) -> list[str]:
     """Remark on sizes that have no verdict."""
     refusals = [size for size in sizes if size.verdict == NOT_APPLICABLE]
     if refusals:
-        return [messages.not_at_sizes([describe_dimensions(size.dimensions) for size in refusals], refusals[0].reason)]
-    return [] if varies else [messages.one_size()]
+        return [unjudged.not_at_sizes([describe_dimensions(size.dimensions) for size in refusals], refusals[0].reason)]
+    return [] if varies else [unjudged.one_size()]
 
 
 def failure_at_size(parity: Parity) -> str:
@@ -167,7 +167,7 @@ def _join_gates(name: str, gate: Gate, other: Gate, size: str) -> Gate:
     if other.verdict == FAIL and not other.comparisons:
         return replace(gate, verdict=FAIL, reason="; ".join(filter(None, (gate.reason, other.reason))))
     if other.verdict == NOT_JUDGED:
-        reason = messages.at_sizes(name, size, other.reason)
+        reason = unjudged.at_sizes(name, size, other.reason)
         verdict = compose((gate.verdict, NOT_JUDGED))
         return replace(gate, verdict=verdict, reason="; ".join(filter(None, (gate.reason, reason))))
     return gate
@@ -266,7 +266,7 @@ def _gate(evidence: Evidence, name: str, leaves: Sequence[Held]) -> Gate:
     comparisons = tuple(leaf.to_record() for leaf in leaves)
     outputs = constants(evidence) if name == "semantics" else {}
     is_constant = outputs and all(outputs.values())
-    nothing = (messages.constant_outputs(evidence.workload, outputs),) if is_constant else ()
+    nothing = (unjudged.constant_outputs(evidence.workload, outputs),) if is_constant else ()
     reasons = (*_stale(evidence, name, leaves), *nothing)
     fails = bool(reasons) or any(leaf.verdict == FAIL for leaf in leaves)
     open_reason = next((leaf.message for leaf in leaves if leaf.verdict == NOT_JUDGED), "")
@@ -275,7 +275,7 @@ def _gate(evidence: Evidence, name: str, leaves: Sequence[Held]) -> Gate:
     if name == "gradients" and not fails and not _any_gradient(evidence):
         return Gate(NOT_APPLICABLE, comparisons, "every gradient is zero, in the original too: nothing is judged by it")
     if not fails:
-        reasons = tuple(messages.same_everywhere(leaf, value) for leaf, value in outputs.items() if value)
+        reasons = tuple(unjudged.same_everywhere(leaf, value) for leaf, value in outputs.items() if value)
         reasons += {"semantics": evidence.remarks, "training": evidence.training_remarks}.get(name, ())
     if name == "gradients" and not has_kinks(evidence):
         reasons = (*reasons, f"no case {KINKS} was run: the choice of subgradients is not judged")

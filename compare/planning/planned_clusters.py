@@ -84,44 +84,94 @@ def plan_cluster(
     )
     if part.reason:
         return part
-    rows = [_row(cluster, name, steps, request, worker, reporter) for name in request.layouts]
-    return replace(part, layouts=tuple(rows))
+    planning = _Planning(cluster, steps, request, worker, reporter)
+    return replace(part, layouts=tuple(map(planning.row, request.layouts)))
 
 
-def _row(
-    cluster: Cluster, name: LayoutName, steps: SizedSteps, request: Asked, worker: DeviceWorker, reporter: Reporter
-) -> PlannedLayout:
-    batch = request.batch or max(USUAL_BATCH // cluster.size, 1) * cluster.size
-    reporter.step(f"{cluster.name}: {name}")
-    try:
-        compiled = _figures(cluster, name, steps, batch, request.through, worker)
-    except (RequestError, SideError, UnreadableProgram) as error:
-        return PlannedLayout(layout=name, batch=batch, reason=_reason(error))
-    row = _describe(cluster, compiled, batch, not request.through)
-    if request.searching:
-        row = _search_batch(cluster, row, name, steps, request, worker, reporter)
-    return _search_depth(cluster, row, name, steps, worker, reporter) if request.deepening else row
+@dataclass(frozen=True)
+class _Planning:
+    """Compiles the step of each layout for one cluster, at sizes that fit and that do not."""
 
+    cluster: Cluster
+    steps: SizedSteps
+    request: Asked
+    worker: DeviceWorker
+    reporter: Reporter
 
-def _figures(
-    cluster: Cluster, name: LayoutName, steps: SizedSteps, batch: int, through: tuple[int, ...], worker: DeviceWorker
-) -> _Compiled:
-    if not through:
-        return _compile(cluster, name, steps.step_for(cluster.device.platform, batch), worker)
-    few, more = (
-        _compile(cluster, name, steps.step_for(cluster.device.platform, batch, count), worker) for count in through
-    )
-    part = (steps.layers() - through[0]) / (through[1] - through[0])
-    figures = {
-        figure: few.figures[figure] + part * (more.figures[figure] - few.figures[figure]) for figure in few.figures
-    }
-    return _Compiled(few.layout, figures, few.product_types, ())
+    def row(self, name: LayoutName) -> PlannedLayout:
+        cluster, request = self.cluster, self.request
+        batch = request.batch or max(USUAL_BATCH // cluster.size, 1) * cluster.size
+        self.reporter.step(f"{cluster.name}: {name}")
+        try:
+            compiled = self._figures(name, batch)
+        except (RequestError, SideError, UnreadableProgram) as error:
+            return PlannedLayout(layout=name, batch=batch, reason=_reason(error))
+        row = _describe(cluster, compiled, batch, not request.through)
+        if request.searching:
+            row = self._search_batch(row, name)
+        return self._search_depth(row, name) if request.deepening else row
+
+    def _figures(self, name: LayoutName, batch: int) -> _Compiled:
+        through = self.request.through
+        if not through:
+            return self._compile_at(name, batch)
+        few, more = (self._compile_at(name, batch, count) for count in through)
+        part = (self.steps.layers() - through[0]) / (through[1] - through[0])
+        figures = {
+            figure: few.figures[figure] + part * (more.figures[figure] - few.figures[figure]) for figure in few.figures
+        }
+        return _Compiled(few.layout, figures, few.product_types, ())
+
+    def _compile_at(self, name: LayoutName, batch: int, layers: int | None = None) -> _Compiled:
+        step = self.steps.step_for(self.cluster.device.platform, batch, layers)
+        return _compile(self.cluster, name, step, self.worker)
+
+    def _search_batch(self, row: PlannedLayout, name: LayoutName) -> PlannedLayout:
+        """The row with the largest batch, in multiples of what the layout splits it into."""
+        unit = math.prod(size for axis, size in row.axes.items() if axis == "data")
+
+        def peak_at(multiple: int) -> float | None:
+            self.reporter.step(f"{self.cluster.name}: {name}, batch {multiple * unit:,}")
+            return _peak(lambda: self._figures(name, multiple * unit))
+
+        if not self.cluster.device.memory_bytes:
+            return row
+        try:
+            most = max(min(self.steps.most_examples() // unit, MOST_A_DEVICE), 1)
+            search = largest(peak_at, self.cluster.device.memory_bytes, max((row.batch or unit) // unit, 1), most)
+        except (RequestError, SideError, UnreadableProgram) as error:
+            return replace(row, reason=f"no largest batch: {_reason(error)}")
+        fits, too_large, line = (
+            multiple * unit if multiple else None for multiple in (search.fits, search.too_large, search.expected)
+        )
+        return replace(row, largest_batch=fits, too_large_batch=too_large, expected_batch=line)
+
+    def _search_depth(self, row: PlannedLayout, name: LayoutName) -> PlannedLayout:
+        """The row with the most layers that fit at its batch, and what is trained then."""
+        batch = require(row.batch)
+
+        def peak_at(layers: int) -> float | None:
+            self.reporter.step(f"{self.cluster.name}: {name}, {layers:,} layers")
+            return _peak(lambda: self._compile_at(name, batch, layers))
+
+        if not self.cluster.device.memory_bytes:
+            return row
+        try:
+            most = self.steps.most_layers()
+            search = largest(peak_at, self.cluster.device.memory_bytes, min(self.steps.layers(), most), most)
+        except (RequestError, SideError, UnreadableProgram) as error:
+            return replace(row, reason=f"no largest model: {_reason(error)}")
+        parameters = self.steps.parameters(search.fits) if search.fits else None
+        return replace(
+            row, largest_layers=search.fits, too_large_layers=search.too_large, largest_parameters=parameters
+        )
 
 
 def _compile(cluster: Cluster, name: LayoutName, step: SizedStep, worker: DeviceWorker) -> _Compiled:
     mesh_layout = layout(name, cluster.size, cluster.size // len(set(cluster.hosts)), step.program)
     artifact = portable(step.program.artifact)
-    product = worker.compile(cluster.device, artifact, None, {}, sharding(mesh_layout, step.program, step.batch_axes))
+    shards = sharding(mesh_layout, step.program, step.batch_axes)
+    product = worker.compile(cluster.device, artifact, None, {}, shards)
     takes = product.takes
     check_hosts(cluster, takes.hosts)
     memory = {use: getattr(takes, f"{use}_bytes") for use in ("argument", "output", "temp", "alias", "code")}
@@ -139,7 +189,8 @@ def _compile(cluster: Cluster, name: LayoutName, step: SizedStep, worker: Device
         "bytes": description.bytes or 0.0,
         "compile_s": takes.compile_s,
     }
-    return _Compiled(mesh_layout, figures, describing.product_types(step.subject), tuple(_group(read, cluster.hosts)))
+    groups = tuple(_group(read, cluster.hosts))
+    return _Compiled(mesh_layout, figures, describing.product_types(step.subject), groups)
 
 
 def check_hosts(cluster: Cluster, hosts: Sequence[int]) -> None:
@@ -199,61 +250,6 @@ def _group(collectives: Iterable[Collective], hosts: Sequence[int]) -> Iterator[
     for (kind, groups, devices, spread), same in groupby(sorted(collectives, key=arrangement), key=arrangement):
         alike = list(same)
         yield CollectiveGroup(kind, len(alike), float(sum(one.bytes for one in alike)), groups, devices, spread)
-
-
-def _search_batch(
-    cluster: Cluster,
-    row: PlannedLayout,
-    name: LayoutName,
-    steps: SizedSteps,
-    request: Asked,
-    worker: DeviceWorker,
-    reporter: Reporter,
-) -> PlannedLayout:
-    """The row with the largest batch, in multiples of what the layout splits it into."""
-    unit = math.prod(size for axis, size in row.axes.items() if axis == "data")
-
-    def peak_at(multiple: int) -> float | None:
-        reporter.step(f"{cluster.name}: {name}, batch {multiple * unit:,}")
-        return _peak(lambda: _figures(cluster, name, steps, multiple * unit, request.through, worker))
-
-    if not cluster.device.memory_bytes:
-        return row
-    try:
-        most = max(min(steps.most_examples() // unit, MOST_A_DEVICE), 1)
-        search = largest(peak_at, cluster.device.memory_bytes, max((row.batch or unit) // unit, 1), most)
-    except (RequestError, SideError, UnreadableProgram) as error:
-        return replace(row, reason=f"no largest batch: {_reason(error)}")
-    fits, too_large, line = (
-        multiple * unit if multiple else None for multiple in (search.fits, search.too_large, search.expected)
-    )
-    return replace(row, largest_batch=fits, too_large_batch=too_large, expected_batch=line)
-
-
-def _search_depth(
-    cluster: Cluster,
-    row: PlannedLayout,
-    name: LayoutName,
-    steps: SizedSteps,
-    worker: DeviceWorker,
-    reporter: Reporter,
-) -> PlannedLayout:
-    """The row with the most layers that fit at its batch, and what is trained then."""
-    batch = require(row.batch)
-
-    def peak_at(layers: int) -> float | None:
-        reporter.step(f"{cluster.name}: {name}, {layers:,} layers")
-        return _peak(lambda: _compile(cluster, name, steps.step_for(cluster.device.platform, batch, layers), worker))
-
-    if not cluster.device.memory_bytes:
-        return row
-    try:
-        most = steps.most_layers()
-        search = largest(peak_at, cluster.device.memory_bytes, min(steps.layers(), most), most)
-    except (RequestError, SideError, UnreadableProgram) as error:
-        return replace(row, reason=f"no largest model: {_reason(error)}")
-    parameters = steps.parameters(search.fits) if search.fits else None
-    return replace(row, largest_layers=search.fits, too_large_layers=search.too_large, largest_parameters=parameters)
 
 
 def _peak(compiled: Callable[[], _Compiled]) -> float | None:

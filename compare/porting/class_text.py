@@ -93,33 +93,13 @@ def place_text(owner: WrittenClass, place: Place) -> str:
       owner: what it is made of.
       place: that stands for it.
     """
-    lines = [
-        f"class {owner.name}(nnx.Module):",
-        f'    """To be written: the call of {place.subject}. What it is made of has its weights."""',
-        "",
-        "    def __init__(self, *, rngs: nnx.Rngs) -> None:",
-        *(f"        {line}" for line in owner.made or ["pass"]),
-        *place.method(),
-        *(line for inner in owner.places if inner.owner == owner.name for line in inner.method()),
-    ]
-    return "\n".join(lines)
+    title = f"To be written: the call of {place.subject}. What it is made of has its weights."
+    return _text(owner, title, place.method())
 
 
 def class_without_call(owner: WrittenClass) -> str:
-    """The lines of a class that holds what a training step calls.
-
-    Args:
-      owner: what it is made of.
-    """
-    lines = [
-        f"class {owner.name}(nnx.Module):",
-        '    """The models that the training step calls: it has no call of its own."""',
-        "",
-        "    def __init__(self, *, rngs: nnx.Rngs) -> None:",
-        *(f"        {line}" for line in owner.made or ["pass"]),
-        *(line for place in owner.places if place.owner == owner.name for line in place.method()),
-    ]
-    return "\n".join(lines)
+    """The lines of a class that holds what a training step calls."""
+    return _text(owner, "The models that the training step calls: it has no call of its own.")
 
 
 def class_text(owner: WrittenClass, methods: Sequence[str], parameters: Mapping[str, str]) -> str:
@@ -136,15 +116,19 @@ def class_text(owner: WrittenClass, methods: Sequence[str], parameters: Mapping[
     ]
     outputs_text = [shape_text(graph.tensors[number].shape) for number in tensors(graph.outputs)]
     title = "A part of the model" if graph.model else "The model"
-    parameters_borrowed = "".join(f"{attribute}: {module}, " for attribute, module in owner.borrowed.items())
+    lines = ["", *(f"    {line}" if line else "" for line in methods)]
+    return _text(owner, f"{title}: {', '.join(inputs_text)} -> {', '.join(outputs_text)}.", lines)
+
+
+def _text(owner: WrittenClass, title: str, methods: Sequence[str] = ()) -> str:
+    borrowed_parameters = "".join(f"{attribute}: {module}, " for attribute, module in owner.borrowed.items())
     lines = [
         f"class {owner.name}(nnx.Module):",
-        f'    """{title}: {", ".join(inputs_text)} -> {", ".join(outputs_text)}."""',
+        f'    """{title}"""',
         "",
-        f"    def __init__(self, {parameters_borrowed}*, rngs: nnx.Rngs) -> None:",
+        f"    def __init__(self, {borrowed_parameters}*, rngs: nnx.Rngs) -> None:",
         *(f"        {line}" for line in owner.made or ["pass"]),
-        "",
-        *(f"    {line}" if line else "" for line in methods),
+        *methods,
         *(line for place in owner.places if place.owner == owner.name for line in place.method()),
     ]
     return "\n".join(lines)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from compare.weights.transforms import without_x64
+from workloads._inspection import Config
 from workloads._spec import is_float
 from workloads._transfer import Leaf
 
@@ -74,37 +74,37 @@ def _variance_scaled(shape: tuple[int, ...], scale: float, mode: str, distributi
     return _truncated_normal(shape, {"mean": 0.0, "stddev": math.sqrt(variance) / _OF_TWO_DEVIATIONS})
 
 
-def _uniform(shape: tuple[int, ...], config: Mapping[str, Any]) -> str:
+def _uniform(shape: tuple[int, ...], config: Config) -> str:
     ends = f"minval={float(config['minval'])!r}, maxval={float(config['maxval'])!r}"
     return f"jax.random.uniform({_KEY}, {shape!r}, {ends})"
 
 
-def _normal(shape: tuple[int, ...], config: Mapping[str, Any]) -> str:
+def _normal(shape: tuple[int, ...], config: Config) -> str:
     return _shift(f"jax.random.normal({_KEY}, {shape!r})", config)
 
 
-def _truncated_normal(shape: tuple[int, ...], config: Mapping[str, Any]) -> str:
+def _truncated_normal(shape: tuple[int, ...], config: Config) -> str:
     return _shift(f"jax.random.truncated_normal({_KEY}, -2.0, 2.0, {shape!r})", config)
 
 
-def _shift(sample: str, config: Mapping[str, Any]) -> str:
+def _shift(sample: str, config: Config) -> str:
     mean, deviation = float(config["mean"]), float(config["stddev"])
     return f"{mean!r} + {deviation!r} * {sample}" if mean else f"{deviation!r} * {sample}"
 
 
-def _orthogonal(shape: tuple[int, ...], config: Mapping[str, Any]) -> str:
+def _orthogonal(shape: tuple[int, ...], config: Config) -> str:
     return f"jax.nn.initializers.orthogonal({float(config.get('gain', 1.0))!r})({_KEY}, {shape!r})"
 
 
-def _identity(shape: tuple[int, ...], config: Mapping[str, Any]) -> str:
+def _identity(shape: tuple[int, ...], config: Config) -> str:
     return f"{float(config.get('gain', 1.0))!r} * jnp.eye({', '.join(map(str, shape))})"
 
 
-def _from_config(shape: tuple[int, ...], config: Mapping[str, Any]) -> str:
+def _from_config(shape: tuple[int, ...], config: Config) -> str:
     return _variance_scaled(shape, float(config["scale"]), str(config["mode"]), str(config["distribution"]))
 
 
-_WRITTEN: Mapping[str, Callable[[tuple[int, ...], Mapping[str, Any]], str]] = {
+_WRITTEN: Mapping[str, Callable[[tuple[int, ...], Config], str]] = {
     "RandomUniform": _uniform,
     "RandomNormal": _normal,
     "TruncatedNormal": _truncated_normal,

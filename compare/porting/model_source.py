@@ -2,57 +2,33 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
-
-import numpy as np
 
 from compare.errors import RequestError
-from compare.porting.block_units import calls_of
+from compare.porting.call_lines import CallLines, add_stream
 from compare.porting.call_methods import methods_of
-from compare.porting.calls_on_their_way import TRAINING, Caller
-from compare.porting.cast_inputs import cast, indices
 from compare.porting.class_text import (
-    Body,
-    Line,
-    Unchanged,
     WrittenClass,
     class_text,
     class_without_call,
     place_text,
-    shape_text,
 )
-from compare.porting.drawn_inputs import EMBEDDINGS
-from compare.porting.held_layers import HeldLayers
 from compare.porting.identifiers import Names, class_identifier, comment_text, identifier, snake
 from compare.porting.initial_values import initial_value, zeros
 from compare.porting.input_pipeline import pipeline_line
-from compare.porting.penalties import Penalties
-from compare.porting.read_attributes import ReadAttributes, check_all_read
+from compare.porting.module_draft import Draft
 from compare.porting.safe_expressions import (
     UnwritableError,
-    apart,
-    argument,
-    check,
-    tensors,
-    tensors_of,
-    with_kept,
 )
 from compare.porting.step_source import draws_in
-from compare.porting.traced_methods import DRAWS, method_body, obstacle
+from compare.porting.traced_methods import obstacle
 from compare.porting.uncalled_layers import uncalled_layers
 from compare.porting.unwritten_places import CALL, Place
-from compare.porting.variable_names import Variables
-from compare.porting.written_blocks import Blocks
-from compare.porting.written_calls import expression, for_each_step
 from compare.porting.written_classes import Written
 from compare.porting.written_layers import Parts, parts_of
 from compare.porting.written_operations import MODULE
-from compare.weights.rule import Counterpart
-from workloads._architecture import TUPLE, Architecture, Call, Graph
-from workloads._inspection import Plain
+from workloads._architecture import Architecture, Graph
 from workloads._spec import is_float
 from workloads._transfer import KERAS_LAYERS, Leaf, SourceLayer
 
@@ -70,35 +46,24 @@ def model_source(architecture: Architecture) -> Written:
 
 class _Writing:
     def __init__(self, architecture: Architecture) -> None:
-        self._architecture = architecture
-        self._layers = {
-            layer.path: replace(layer, config=ReadAttributes(layer.config)) for layer in architecture.source.layers
-        }
-        self._graphs = {graph.model: _with_listed_outputs(graph) for graph in architecture.graphs}
-        self._modules: dict[str, str] = {}
-        self._places: list[Place] = []
-        self._remarks: list[str] = []
+        self._draft, self._architecture = Draft(architecture), architecture
         self._unstarted: list[str] = []
         self._step_stream, self._inner_logits = "", dict[str, str]()
         step = architecture.step
         self._called_by_step = {call.layer for call in step.graph.calls} if step else set[str]()
         self._logits: Mapping[str, str] = {}
-        self._constants: dict[str, np.ndarray[Any, Any]] = {}
-        self._penalties = Penalties(architecture)
-        self._blocks = Blocks(architecture, self._layers, self._penalties, Names())
-        self._classes, self._class_names = self._blocks.classes, self._blocks.class_names
-        self._names = self._blocks.names
-        self._held = HeldLayers(architecture, self._layers, self._graphs, self._blocks.canonical, self._names)
+        self._classes, self._class_names = self._draft.blocks.classes, self._draft.blocks.class_names
+        self._names = self._draft.blocks.names
 
     def whole(self) -> Written:
-        if "" not in self._graphs:
+        if "" not in self._draft.graphs:
             return self._parts()
-        graph = self._graphs[""]
+        graph = self._draft.graphs[""]
         reason = self._obstacle(None, graph)
         if reason:
             raise RequestError(f"expected a model whose call can be written, found {comment_text(reason)}")
-        self._remarks += map(pipeline_line, self._architecture.pipeline)
-        self._remarks += [
+        self._draft.remarks += map(pipeline_line, self._architecture.pipeline)
+        self._draft.remarks += [
             f"{comment_text(name)} holds strings, and JAX has no arrays of strings: look its words up in the input "
             "pipeline, and pass what the lookup returns"
             for name, number in graph.inputs.items()
@@ -106,49 +71,46 @@ class _Writing:
         ]
         name = self._class_names.of(class_identifier(self._architecture.name))
         parameters = self._class(graph, name, "")
-        return Written(
-            *(name, "\n\n\n".join(self._classes), parameters, self._names),
-            *(tuple(self._places), tuple(self._remarks), self._logits, self._constants),
-            uncalled_layers(self._architecture, self._places),
-            tuple(self._unstarted),
-            tuple(self._penalties.in_call(self._architecture.source.shared)),
-            self._inner_logits,
-            self._step_stream,
+        return replace(
+            self._assemble(name, self._draft.places, parameters),
+            logits=self._logits,
+            uncalled=uncalled_layers(self._architecture, self._draft.places),
+            unstarted=tuple(self._unstarted),
+            penalized=tuple(self._draft.penalties.in_call(self._architecture.source.shared)),
+            inner_logits=self._inner_logits,
+            stream=self._step_stream,
         )
+
+    def _assemble(self, name: str, places: Iterable[Place], parameters: Mapping[str, str]) -> Written:
+        text, remarks = "\n\n\n".join(self._classes), tuple(self._draft.remarks)
+        return Written(name, text, parameters, self._names, tuple(places), remarks, constants=self._draft.constants)
 
     def _parts(self) -> Written:
         """A class whose call is left, or which has none: the models in it are written whole."""
         name = self._class_names.of(class_identifier(self._architecture.name))
         if not self._architecture.has_call and self._architecture.step is not None:
-            holder = self._holder(self._layers[""], name, "")
+            holder = self._holder(self._draft.layers[""], name, "")
             stream = self._stream_of_step(holder)
             self._classes.append(class_without_call(holder))
-            return Written(
-                *(name, "\n\n\n".join(self._classes), {}, self._names),
-                *((*self._places, *holder.places), tuple(self._remarks), {}, self._constants),
-                unstarted=tuple(self._unstarted),
-                inner_logits=self._inner_logits,
-                stream=stream,
-            )
-        place = self._hold(self._layers[""], name, "", self._architecture.reasons[""])
-        return Written(
-            *(name, "\n\n\n".join(self._classes), {}, self._names),
-            *((place, *self._places), tuple(self._remarks), {}, self._constants),
-        )
+            module = self._assemble(name, (*self._draft.places, *holder.places), {})
+            logits = self._inner_logits
+            return replace(module, unstarted=tuple(self._unstarted), inner_logits=logits, stream=stream)
+        place = self._hold(self._draft.layers[""], name, "", self._architecture.reasons[""])
+        return self._assemble(name, (place, *self._draft.places), {})
 
     def _hold(self, layer: SourceLayer, name: str, target: str, reason: str) -> Place:
         """Write a class of what a layer holds, in which its call is left."""
         holder = self._holder(layer, name, target)
-        place = self._place_of(layer, CALL, reason, name)
+        place = self._draft.place_of(layer, CALL, reason, name)
         self._classes.append(place_text(holder, place))
         # Those in a place are a part of it; the whole is none of anything.
-        self._places += [] if layer.path else holder.places
+        self._draft.places += [] if layer.path else holder.places
         return place
 
     def _holder(self, layer: SourceLayer, name: str, target: str) -> WrittenClass:
         """A class of what a layer holds."""
         holder = WrittenClass(Graph(layer.path, {}, None, (), None, ()), name, Names())
-        for inner in self._held.layers_in(layer.path):
+        for inner in self._draft.held.layers_in(layer.path):
             self._add_layer(holder, inner.path, target)
         self._own_weights(holder, target)
         return holder
@@ -163,26 +125,18 @@ class _Writing:
         """
         owner = WrittenClass(graph, name, Names())
         parts: dict[str, Parts | None] = {
-            path: self._borrow(owner, path) for path in self._held.layers_borrowed_by(graph)
+            path: self._borrow(owner, path) for path in self._draft.held.layers_borrowed_by(graph)
         }
         parts |= {
             path: self._add_layer(owner, path, target)
-            for path in self._held.layers_called_by(graph)
+            for path in self._draft.held.layers_called_by(graph)
             if path not in parts
         }
         parameters = self._parameters(graph)
         weights = self._own_weights(owner, target)
-        body = self._traced_body(owner, parts, parameters, weights)
-        if body is None:
-            before = {path: {*paths} for path, paths in self._penalties.summed.items()}
-            body = self._calls(owner, parts, parameters)
-            # The penalties of the same calls, once more.
-            after, self._penalties.summed = self._penalties.summed, before
-            # A mask that is returned is read across blocks.
-            blocks = None if graph.masks else self._calls_of_blocks(owner, parts, parameters, target)
-            body, self._penalties.summed = (body, after) if blocks is None else (blocks, self._penalties.summed)
+        body = CallLines(self._draft, owner, parts, parameters).body(weights, target)
         self._step_stream = self._step_stream if graph.model else self._stream_of_step(owner)
-        is_penalized = bool(self._penalties.summed.get(graph.model))
+        is_penalized = bool(self._draft.penalties.summed.get(graph.model))
         may_split = not graph.model or graph.model in self._called_by_step
         methods, logits = methods_of(body, parameters.values(), may_split, is_penalized)
         if logits and graph.model:
@@ -190,17 +144,17 @@ class _Writing:
         elif logits:
             self._logits = logits.activations
         self._classes.append(class_text(owner, methods, parameters))
-        self._places += owner.places
+        self._draft.places += owner.places
         return parameters
 
     def _add_layer(self, owner: WrittenClass, path: str, target: str) -> Parts | None:
         """Add what a layer is made of to a class; None where it is a model, an operation or a place to fill in."""
-        layer = self._layers[path]
+        layer = self._draft.layers[path]
         if any(path.startswith(f"{other}/") for other in owner.attributes):
             return self._of_inner_model(owner, layer, target)
         wanted_attribute = identifier(layer.step, snake(layer.class_name))
-        if layer.container and path in self._graphs:
-            reason = self._obstacle(owner, self._graphs[path])
+        if layer.container and path in self._draft.graphs:
+            reason = self._obstacle(owner, self._draft.graphs[path])
             if not reason:
                 self._model(owner, layer, wanted_attribute, target)
                 return None
@@ -211,13 +165,13 @@ class _Writing:
         if path in self._architecture.reasons:
             self._leave(owner, layer, wanted_attribute, target, self._architecture.reasons[path])
             return None
-        is_masked = self._held.is_masked(owner.graph, path)
+        is_masked = self._draft.held.is_masked(owner.graph, path)
         if is_masked:
-            self._held.masked.add(path)
+            self._draft.held.masked.add(path)
         try:
-            if self._held.layers_lent_to(path):
+            if self._draft.held.layers_lent_to(path):
                 return self._around_a_lent_one(owner, layer, target)
-            parts = parts_of(layer, self._held.layers_in, is_masked=is_masked)
+            parts = parts_of(layer, self._draft.held.layers_in, is_masked=is_masked)
         except UnwritableError as error:
             self._leave(owner, layer, wanted_attribute, target, str(error))
             return None
@@ -228,38 +182,38 @@ class _Writing:
                 owner.made.append(f"self.{attribute}{suffix} = {constructor}")
                 self._note_name(layer, target, attribute, suffix)
         if parts.called:
-            self._held.wrapped[parts.called.path] = path
+            self._draft.held.wrapped[parts.called.path] = path
         return parts
 
     def _around_a_lent_one(self, owner: WrittenClass, layer: SourceLayer, target: str) -> Parts:
         """A layer that calls the module of another one, which this class has made before."""
-        inside = self._held.layers_lent_to(layer.path)
+        inside = self._draft.held.layers_lent_to(layer.path)
         names = ", ".join(comment_text(inner.path) for inner in inside)
         if layer.class_name != "TimeDistributed":
             raise UnwritableError(f"it holds {names}, which stands elsewhere too: give both one module")
-        parts = parts_of(layer, lambda path: inside if path == layer.path else self._held.layers_in(path))
+        parts = parts_of(layer, lambda path: inside if path == layer.path else self._draft.held.layers_in(path))
         if parts.modules:
             (inner,) = inside
-            outer = self._held.wrapped.get(inner.path, inner.path)
+            outer = self._draft.held.wrapped.get(inner.path, inner.path)
             if not any(outer == held_path or outer.startswith(f"{held_path}/") for held_path in owner.attributes):
                 raise UnwritableError(f"it holds {names}, which stands in another model: give both one module")
-            owner.attributes[layer.path] = owner.attributes.get(outer) or self._held.place_from(outer, target)
+            owner.attributes[layer.path] = owner.attributes.get(outer) or self._draft.held.place_from(outer, target)
         return parts
 
     def _obstacle(self, owner: WrittenClass | None, graph: Graph) -> str:
         """Why a model cannot be written, in a class that holds it; empty where it can."""
         unlent = (
             path
-            for path in self._held.layers_borrowed_by(graph)
-            if owner is None or not self._held.can_lend(owner, graph, path)
+            for path in self._draft.held.layers_borrowed_by(graph)
+            if owner is None or not self._draft.held.can_lend(owner, graph, path)
         )
         reasons = (f"it calls {comment_text(path)}, which stands in another model" for path in unlent)
         return obstacle(graph) or next(reasons, "")
 
     def _borrow(self, owner: WrittenClass, path: str) -> Parts:
         """Take a module that another model holds as an argument of the constructor."""
-        layer = self._layers[path]
-        parts = parts_of(layer, self._held.layers_in)
+        layer = self._draft.layers[path]
+        parts = parts_of(layer, self._draft.held.layers_in)
         attribute = owner.attributes[path] = owner.names.of(identifier(layer.step, snake(layer.class_name)))
         owner.borrowed[attribute] = parts.modules[""].partition("(")[0]
         owner.made.append(f"self.{attribute} = {attribute}")
@@ -267,13 +221,13 @@ class _Writing:
 
     def _of_inner_model(self, owner: WrittenClass, layer: SourceLayer, target: str) -> Parts | None:
         """A layer of a model in this one that both call, as the table of tokens that a language model ends with."""
-        owner.attributes[layer.path] = self._held.place_from(layer.path, target)
+        owner.attributes[layer.path] = self._draft.held.place_from(layer.path, target)
         if layer.container:
             return None
         try:
-            return parts_of(layer, self._held.layers_in)
+            return parts_of(layer, self._draft.held.layers_in)
         except UnwritableError as error:
-            self._place(owner, layer, str(error))
+            self._draft.leave(owner, layer, str(error))
             return None
 
     def _note_name(self, layer: SourceLayer, target: str, attribute: str, suffix: str) -> None:
@@ -291,13 +245,13 @@ class _Writing:
         own = layer.module != KERAS_LAYERS and layer.class_name not in _OF_KERAS
         wanted_name = class_identifier(layer.class_name if own else layer.step)
         name = self._class_names.of(wanted_name)
-        graph = self._graphs[layer.path]
+        graph = self._draft.graphs[layer.path]
         self._class(graph, name, inner)
         name = self._merge_class(name, wanted_name)
-        self._blocks.users.setdefault(name, set()).add(layer.path)
+        self._draft.blocks.users.setdefault(name, set()).add(layer.path)
         if inner != layer.path.replace("/", "."):
             self._names[layer.path] = inner
-        arguments = [f"self.{place}, " for place in self._held.places_lent_to(owner, graph, target)]
+        arguments = [f"self.{place}, " for place in self._draft.held.places_lent_to(owner, graph, target)]
         constructor = f"{name}({''.join(arguments)}rngs=rngs)"
         owner.modules[layer.path] = {"": constructor}
         owner.made.append(f"self.{attribute} = {constructor}")
@@ -305,7 +259,7 @@ class _Writing:
     def _merge_class(self, name: str, class_name: str) -> str:
         """The class for the one that was written last: an earlier one, if they differ in their names alone."""
         text = self._classes[-1].replace(f"class {name}(", f"class {class_name}(", 1)
-        earlier = self._blocks.texts.setdefault(text, name)
+        earlier = self._draft.blocks.texts.setdefault(text, name)
         if earlier != name:
             self._classes.pop()
             self._class_names.give_back(name)
@@ -313,8 +267,8 @@ class _Writing:
 
     def _leave(self, owner: WrittenClass, layer: SourceLayer, wanted_attribute: str, target: str, reason: str) -> None:
         """Leave a layer to be written: where it holds others, its call alone, in a class that has these."""
-        if not layer.container or not (layer.leaves or self._held.layers_in(layer.path)):
-            self._place(owner, layer, reason)
+        if not layer.container or not (layer.leaves or self._draft.held.layers_in(layer.path)):
+            self._draft.leave(owner, layer, reason)
             self._weights_apart(owner, layer, target)
             return
         attribute = owner.attributes[layer.path] = owner.names.of(wanted_attribute)
@@ -325,69 +279,16 @@ class _Writing:
         if inner != layer.path.replace("/", "."):
             self._names[layer.path] = inner
 
-    def _place(self, owner: WrittenClass, layer: SourceLayer, reason: str) -> None:
-        attribute = owner.attributes[layer.path] = owner.names.of(identifier(layer.step, snake(layer.class_name)))
-        owner.places.append(self._place_of(layer, attribute, reason, owner.name))
-
-    def _place_of(self, layer: SourceLayer, method: str, reason: str, owner: str) -> Place:
-        line = self._architecture.lines.get(layer.path, "")
-        return Place(layer.path, layer.class_name, method, line, reason, bool(layer.leaves), owner)
-
     def _parameters(self, graph: Graph) -> dict[str, str]:
         if len(graph.inputs) == 1:
             return {name: "x" for name in graph.inputs}
-        names = Names(self._penalties.names)
+        names = Names(self._draft.penalties.names)
         return {name: names.of(identifier(name, "x")) for name in graph.inputs}
-
-    def _calls(self, owner: WrittenClass, parts: Mapping[str, Parts | None], parameters: Mapping[str, str]) -> Body:
-        graph = owner.graph
-        uses = Counter(number for call in graph.calls for number in tensors_of(call))
-        uses.update([*tensors(graph.outputs), *(mask for _, mask in graph.masks)])
-        variables = Variables({number: parameters[name] for name, number in graph.inputs.items()}, uses)
-        lines: list[Line | Unchanged | str] = []
-        for call in graph.calls:
-            path = self._blocks.canonical(call.layer)
-            alive = variables.names
-            text = self._call(owner, parts.get(path), path, call, alive, frozenset(alive.values()))
-            variables.read(tensors_of(call))
-            targets = variables.assign(call.outputs, tensors_of(call))
-            outputs, comment = ", ".join(targets), self._comment(owner, path, call)
-            # An Identity, or a padding of nothing, changes no variable.
-            line = Unchanged(comment) if outputs == text else Line(outputs, text, comment)
-            lines += self._penalties.called_model(graph, path, text, outputs) or [line]
-            lines += self._penalties.lines(graph, path, dict(zip(call.outputs, targets, strict=True)))
-        masks = [variables.names[mask] for _, mask in graph.masks]
-        return Body(lines, argument(graph.outputs, variables.names), masks=masks)
-
-    def _calls_of_blocks(
-        self, owner: WrittenClass, parts: Mapping[str, Parts | None], parameters: Mapping[str, str], target: str
-    ) -> Body | None:
-        """The body of a call with blocks; None if nothing repeats."""
-        graph, places = owner.graph, {place.layer for place in owner.places}
-
-        def write(path: str, call: Call, texts: Mapping[int, str]) -> tuple[str, str]:
-            names = frozenset(texts.values())
-            text = "" if path in places else self._call(owner, parts.get(path), path, call, texts, names)
-            return text, self._comment(owner, path, call)
-
-        units = self._blocks.fold(owner, self._places, parameters, write)
-        if not units:
-            return None
-        inputs = {number: parameters[name] for name, number in graph.inputs.items()}
-        calls, variables = calls_of(self._blocks.place(owner, units, target), inputs, tensors(graph.outputs))
-        lines: list[Line | Unchanged | str] = []
-        for unit, call_lines, outputs in calls:
-            first = call_lines[0]
-            if unit.path and isinstance(first, Line):
-                call_lines = self._penalties.called_model(graph, unit.path, first.text, first.outputs) or call_lines
-            lines += call_lines
-            lines += self._penalties.lines(graph, unit.path, outputs) if unit.path else []
-        return Body(lines, argument(graph.outputs, variables))
 
     def _own_weights(self, owner: WrittenClass, target: str) -> dict[str, str]:
         """Add the weights of a layer of the user's to its class: their attributes, by leaf."""
         graph, attributes = owner.graph, dict[str, str]()
-        for leaf in self._layers[graph.model].leaves if graph.traced or not graph.calls else ():
+        for leaf in self._draft.layers[graph.model].leaves if graph.traced or not graph.calls else ():
             attribute = attributes[leaf.name] = owner.names.of(identifier(leaf.name, "w"))
             path = self._add_variable(owner, leaf, attribute, target)
             if path != leaf.key.replace("/", "."):
@@ -407,120 +308,19 @@ class _Writing:
             remark = f"{comment_text(leaf.key)} starts as zeros: {name} is not written, set it anew"
             # Without a training that was compiled, nothing starts from it; a layer that is left is a place already.
             is_remark = self._architecture.compiled is None or is_of_place
-            (self._remarks if is_remark else self._unstarted).append(remark)
+            (self._draft.remarks if is_remark else self._unstarted).append(remark)
         owner.made.append(f"self.{attribute} = {kind}({value or zeros(leaf)})")
         return f"{target}.{attribute}" if target else attribute
 
     def _weights_apart(self, owner: WrittenClass, layer: SourceLayer, target: str) -> None:
         """Add the weights of a layer that is a place, and of those in it, as variables: they are carried."""
-        for holder in (layer, *self._held.layers_below(layer.path)):
+        for holder in (layer, *self._draft.held.layers_below(layer.path)):
             for leaf in holder.leaves:
                 wanted_attribute = leaf.key.removeprefix(layer.path.removesuffix(layer.step))
                 attribute = owner.names.of(identifier(wanted_attribute.replace("/", "_"), "w"))
                 self._names[leaf.key] = self._add_variable(owner, leaf, attribute, target, is_of_place=True)
 
-    def _traced_body(
-        self,
-        owner: WrittenClass,
-        parts: Mapping[str, Parts | None],
-        parameters: Mapping[str, str],
-        weights: Mapping[str, str],
-    ) -> Body | None:
-        """The body of a call that TensorFlow traced; None of another."""
-        if owner.graph.traced is None:
-            return None
-
-        def text(call: Call, texts: Mapping[int, str], names: frozenset[str]) -> tuple[str, str, bool]:
-            path = self._blocks.canonical(call.layer)
-            result = self._call(owner, parts.get(path), path, call, texts, names)
-            with_added = self._penalties.beside_result(graph, path, result) if len(call.outputs) == 1 else ""
-            if not with_added:
-                self._penalties.lose(path)
-            return with_added or result, self._comment(owner, path, call), bool(with_added)
-
-        graph, traced = owner.graph, owner.graph.traced
-        counts = self._penalties.add_of_call(graph)
-        if traced.adds and not counts:
-            name = comment_text(graph.model or self._architecture.name)
-            why = "the training step is left" if self._architecture.compiled else "the model is not compiled"
-            self._remarks.append(f"{name} adds a loss in its call, which is not written: {why}")
-        stream = self._stream(owner)
-        return method_body(graph, parameters, weights, self._constants, text, stream, is_penalized=counts)
-
     def _stream_of_step(self, owner: WrittenClass) -> str:
         """The attribute that the training step draws from; "" where it draws nothing itself."""
         step = self._architecture.step
-        if step is None or not draws_in(step):
-            return ""
-        attribute = owner.names.of("noise")
-        owner.made.append(f"self.{attribute} = rngs.noise.fork()")
-        return attribute
-
-    def _stream(self, owner: WrittenClass) -> str:
-        """The attribute that random numbers come from; "" where the call draws none."""
-        traced = owner.graph.traced
-        if traced is None or not any(node.type in DRAWS for node in traced.function.bodies[0].nodes):
-            return ""
-        attribute = owner.names.of("noise")
-        owner.made.append(f"self.{attribute} = rngs.noise.fork()")
-        return attribute
-
-    def _call(
-        self,
-        owner: WrittenClass,
-        parts: Parts | None,
-        path: str,
-        call: Call,
-        variables: Mapping[int, str],
-        names: frozenset[str],
-    ) -> str:
-        layer = (parts and parts.called) or self._layers[path]
-        attribute = owner.attributes.get(path, "")
-        counterpart: Counterpart | None = parts.counterpart if parts else None
-        is_known = parts is not None or layer.module == MODULE or path in self._graphs
-        texts = variables
-        if layer.class_name in EMBEDDINGS and call.keywords.get("reverse") is not True:
-            texts = indices(owner.graph, variables)
-        elif parts is not None and not attribute:
-            texts = cast(layer, call, owner.graph, variables)
-        try:
-            if is_known:
-                kept_call, inner = with_kept(call, self._constants), self._held.layers_in(path)
-                caller = Caller(layer, counterpart, attribute, kept_call, texts, owner.graph.tensors, inner)
-                text = for_each_step(caller) if parts and parts.each_step else expression(caller)
-                if path not in self._graphs:
-                    check_all_read(self._layers[path], self._held.layers_below(path))
-                self._remark_mode(path, caller)
-                return check(text, names)
-        except UnwritableError as error:
-            self._place(owner, self._layers[path], str(error))
-            attribute = owner.attributes[path]
-        # A mask that Keras made beside the graph is none of its tensors.
-        texts = [variables[number] for number in dict.fromkeys(tensors_of(call)) if number in variables]
-        return f"self.{attribute}({', '.join(texts)})"
-
-    def _remark_mode(self, path: str, caller: Caller) -> None:
-        """Say where a call is told not to train, which a fit() of Keras overrides, and so does the port."""
-        remark = (
-            f"{comment_text(path)}: its call has training=False, which fit() of this Keras overrides, and so does "
-            "train() of the port"
-        )
-        if caller.call.keywords.get(TRAINING) is False and remark not in self._remarks:
-            self._remarks.append(remark)
-
-    def _comment(self, owner: WrittenClass, path: str, call: Call) -> str:
-        shapes = ", ".join(shape_text(owner.graph.tensors[number].shape) for number in call.outputs)
-        layer = self._layers[path]
-        shapes += ", with training=False" if call.keywords.get(TRAINING) is False else ""
-        # The name of an operation is one that Keras counted up, nobody's choice.
-        has_own_name = layer.module == MODULE or owner.attributes.get(path, "").rstrip("_") == layer.step
-        return shapes if has_own_name else f"{comment_text(layer.step)}: {shapes}"
-
-
-def _with_listed_outputs(graph: Graph) -> Graph:
-    """A graph of a model in another that returns a tensor, or a tuple of such: no names, and no None."""
-    flat = [output for output in apart(graph.outputs) if output is not None]
-    outputs_listed: Plain = flat[0] if len(flat) == 1 else {TUPLE: flat}
-    # What was traced returns its tensors in the order of its own nest.
-    keeps_order = not graph.traced or tensors(outputs_listed) == tensors(graph.outputs)
-    return replace(graph, outputs=outputs_listed) if graph.model and keeps_order else graph
+        return add_stream(owner) if step is not None and draws_in(step) else ""

@@ -15,12 +15,14 @@ from compare.porting.identifiers import comment_text
 from compare.porting.optimizers_by_name import optimizer_expression, scales_loss
 from compare.porting.penalties import activity_penalties, adding_calls, in_python, weight_variables
 from compare.porting.safe_expressions import UnwritableError
-from compare.porting.step_bodies import StepBody, Surroundings
+from compare.porting.step_bodies import StepBody
+from compare.porting.taped_functions import Surroundings
 from compare.porting.traced_functions import function_lines, function_name
 from compare.porting.traced_methods import DRAWS, array_of
 from compare.porting.written_classes import Written
 from compare.weights.transforms import IDENTITY
-from workloads._architecture import Architecture, TracedStep
+from workloads._architecture import ITERATIONS, Architecture, TracedStep
+from workloads._function_graph import Body
 from workloads._transfer import Leaf, SourceLayer
 
 _RESERVED = ("model", "optimizer", "optimizers", "inputs", "targets", "train_step", "make_optimizer", "TRAINED", "nnx",
@@ -172,8 +174,8 @@ class _Leaves:
             raise UnwritableError("it trains some weights of a layer, and not all")
         return [self._source.names.get(path, path.replace("/", ".")) for path in outermost]
 
-    def values(self, step: TracedStep, around: Surroundings) -> list[Value]:
-        """What stands for the weights that a step takes."""
+    def values(self, step: TracedStep, around: Surroundings, counters: Mapping[str, Variable]) -> list[Value]:
+        """What stands for the weights and counters that a step takes."""
         traced = step.graph.traced
         assert traced is not None
         body = traced.function.bodies[0]
@@ -182,6 +184,11 @@ class _Leaves:
         read = {place[0] for index in numbers_needed for place in body.nodes[index].inputs}
         values = []
         for key, number in zip(traced.weights, body.inputs[first:], strict=False):
+            if key in counters:
+                values.append(Value(body.nodes[number].results[0], text=counters[key].token))
+                continue
+            if number in read and key.startswith(ITERATIONS):
+                raise UnwritableError(f"it reads the {key}, which updates no weight")
             if number in read and key not in around.weights:
                 raise UnwritableError(f"it computes with {key}, which is several variables here, or none")
             values.append(Value(body.nodes[number].results[0], text=around.weights.get(key, "")))
@@ -251,7 +258,12 @@ def _body(step: TracedStep, around: Surroundings, leaves: _Leaves) -> list[str]:
     names += ["y" if step.targets == 1 else f"y{number + 1}" for number in range(step.targets)]
     variables = [Variable(module.token(), name) for name in names]
     inputs = [Value(result, text=variable.token) for result, variable in zip(results, variables, strict=True)]
-    inputs += leaves.values(step, around)
+    counters = {
+        f"{ITERATIONS}{name}": Variable(module.token(), "iterations")
+        for name in around.optimizers
+        if _is_read(body, traced.weights, count, f"{ITERATIONS}{name}")
+    }
+    inputs += leaves.values(step, around, counters)
     inputs += [Value(capture.result, host=arrays.get(capture.name)) for capture in traced.function.captured]
     follows = next((value for value in inputs if value.result.follows), None)
     module.follows = f"{follows.text}.dtype" if follows else ""
@@ -267,9 +279,21 @@ def _body(step: TracedStep, around: Surroundings, leaves: _Leaves) -> list[str]:
     first_lines = [
         Line("inputs" if of_model > 1 else "inputs[0]", tuple(variables[:of_model])),
         *([Line("targets", tuple(variables[of_model:]))] if step.targets else []),
+        # As the step begins: of whole numbers with signs, so that differences are what they are in TensorFlow.
+        *(
+            Line(f"{around.optimizers[key.removeprefix(ITERATIONS)]}.step[...].astype(jnp.int32)", (variable,))
+            for key, variable in counters.items()
+        ),
     ]
     names_reserved = (*_RESERVED, *around.modules.values())
     return render([*first_lines, *writer.statements], " + ".join(writer.losses), {}, names_reserved)
+
+
+def _is_read(body: Body, keys: Sequence[str], first: int, key: str) -> bool:
+    """Whether a step computes with the weight or counter of a key."""
+    number = body.inputs[first + keys.index(key)]
+    numbers = needed_numbers(body, [place for place, _ in body.outputs])
+    return any(place[0] == number for index in numbers for place in body.nodes[index].inputs)
 
 
 def _filter(filters: Mapping[str, Sequence[str] | None]) -> list[str]:

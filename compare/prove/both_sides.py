@@ -11,9 +11,9 @@ from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.executing import ProgramLost
 from compare.hlo.pair import Pair
 from compare.inputs.at_size import Prepared
-from compare.parity import messages
+from compare.parity import unjudged
 from compare.progress import Reporter
-from compare.prove.collect import FLOAT32, Collected, collect_evidence
+from compare.prove.collect import FLOAT32, Collected, begin_evidence, collect_evidence, collect_pass, survive
 from compare.prove.further import find_more_cases
 from compare.prove.integer_programs import replace_doubles_of_integers
 from compare.prove.late_steps import late_steps
@@ -21,7 +21,7 @@ from compare.prove.oracle import Doubles, find_doubles
 from compare.prove.original_modes import OriginalModes, make_original
 from compare.prove.subjects import twin_of
 from compare.record.workload_part import Failure
-from compare.sides._side import SIDES, BadTarget, SideError
+from compare.sides._side import SIDES, BadTarget, Side, SideError
 from compare.sides.pool import Pool
 from compare.sides.process_state import is_ours
 from compare.sides.renewal import changed_by
@@ -82,17 +82,62 @@ class BothSides:
                 f"{_nest(leaves['tf'])} from TensorFlow and {_nest(leaves['jax'])} from JAX: return the same nest"
             )
 
-    def with_doubles(self) -> BothSides:
-        """The same with its float64 evidence; without any where there is no JAX side."""
+    def collect(self, passes: Sequence[str]) -> None:
+        """Ask both sides at once for all that parity needs of some passes. What fails is added to `failures`.
+
+        Args:
+          passes: in order; neither side waits for the other between two of them.
+
+        Raises:
+          BadTarget: the function or file that was named for a side does not exist.
+        """
+
+        def ask(delivery: Collected) -> list[Failure]:
+            count_before = len(delivery.failures)
+
+            def ask_side() -> None:
+                side = self.pool.get(delivery.side)
+                for pass_ in passes:
+                    collect_pass(side, pass_, self.instance, delivery, self.reporter)
+
+            if not delivery.lost:
+                survive(delivery, ask_side)
+            return delivery.failures[count_before:]
+
+        self._ask_each(ask)
+
+    def note_changes(self) -> None:
+        """Note what the workload's code changed in the processes of both sides."""
+
+        def ask(delivery: Collected) -> list[Failure]:
+            count_before = len(delivery.failures)
+            if not delivery.lost:
+                survive(delivery, lambda: _note_changes_in(self.pool.get(delivery.side), delivery))
+            return delivery.failures[count_before:]
+
+        self._ask_each(ask)
+
+    def _ask_each(self, ask: Callable[[Collected], list[Failure]]) -> None:
+        with ThreadPoolExecutor(len(SIDES)) as threads:
+            for failures in threads.map(ask, self.deliveries.values()):
+                self.failures.extend(failures)
+
+    def with_doubles(self, passes: Collection[str] = PASSES) -> BothSides:
+        """The same with its float64 evidence; without any where there is no JAX side.
+
+        Args:
+          passes: the passes that are added.
+        """
         if self.is_lost(JAX):
             return self
         try:
-            doubles = find_doubles(self.pool.get(JAX), list(self.deliveries.values()), self.instance)
+            doubles = find_doubles(self.pool.get(JAX), list(self.deliveries.values()), self.instance, passes)
         except SideError as error:
             self.deliveries[JAX].lost = True
             self.failures.append(failure_of(error))
             return self
         self.failures.extend(doubles.failures)
+        doubles = self.doubles.with_passes(doubles)
         return replace(self, doubles=replace_doubles_of_integers(doubles, self.deliveries))
 
     def with_more_cases(self) -> BothSides:
@@ -127,7 +172,7 @@ class BothSides:
             self.failures.append(Failure("both sides", "far training steps", str(error)))
             return self
         except UnreadableProgram as error:
-            return replace(self, doubles=replace(doubles, training_remarks=(messages.no_late_steps(str(error)),)))
+            return replace(self, doubles=replace(doubles, training_remarks=(unjudged.no_late_steps(str(error)),)))
         wider = replace(
             doubles,
             arrays=doubles.arrays | dict(late.arrays),
@@ -156,6 +201,32 @@ def ask_both(
         if delivery.modes:
             deliveries[name] = delivery
     return deliveries
+
+
+def begin_both(pool: Pool, instance: Prepared, reporter: Reporter, modes: Collection[Mode] = ()) -> BothSides:
+    """Load a workload in both sides at once; they are then asked pass by pass. A side that does not start is a failure.
+
+    Args:
+      pool: has the sides.
+      instance: the workload, and the arrays that it is judged on.
+      reporter: shows every request.
+      modes: the modes to run; empty takes all.
+
+    Raises:
+      BadTarget: the function or file that was named for a side does not exist.
+    """
+
+    def begin(name: str) -> Collected:
+        try:
+            pool.renew(name)
+            return begin_evidence(pool.get(name), instance, modes)
+        except BadTarget:
+            raise
+        except SideError as error:
+            return Collected(name, failures=[failure_of(error)])
+
+    failures: list[Failure] = []
+    return BothSides(pool, instance, ask_both(failures, begin), failures, reporter)
 
 
 def evidence_of(
@@ -187,8 +258,12 @@ def evidence_of(
         raise
     except SideError as error:
         return Collected(name, failures=[failure_of(error)])
-    note_changes(side.name, changed_by(side), delivery)
+    _note_changes_in(side, delivery)
     return delivery
+
+
+def _note_changes_in(side: Side, delivery: Collected) -> None:
+    note_changes(side.name, changed_by(side), delivery)
 
 
 def note_changes(side: str, changes: Changed, delivery: Collected) -> None:

@@ -106,6 +106,57 @@ class Collected:
         return next((refusal.reason for refusal in self.refusals if refusal.of_pass == pass_), "")
 
 
+def begin_evidence(side: Side, instance: Prepared, selection: Collection[Mode] = ()) -> Collected:
+    """Load a workload in a side; the delivery has its modes, or why there are none.
+
+    Args:
+      side: the side to ask.
+      instance: the workload, and the arrays that it is judged on.
+      selection: the modes to run; empty takes all. The reference and the port itself always run.
+
+    Raises:
+      BadTarget: the function that was named does not exist.
+      RequestError: the workload does not have the pass that is to be compiled and timed.
+    """
+    delivery = Collected(side.name, chosen=instance.loading.main_pass)
+
+    def ask() -> None:
+        twin = requests.load_twin(side, instance.loading)
+        choose_pass(twin.modes, instance.loading.main_pass, instance.title)
+        delivery.modes = choose_modes(side.name, twin.modes, selection)
+        delivery.compiler_options = twin.compiler_options
+
+    survive(delivery, ask)
+    return delivery
+
+
+def collect_pass(side: Side, pass_: str, instance: Prepared, delivery: Collected, reporter: Reporter) -> None:
+    """Ask a side for all that parity needs of one pass. A failure of the side is noted, not raised.
+
+    Training comes after the other passes: it changes variables that a twin does not hand over.
+
+    Args:
+      side: the side to ask, which has the workload loaded.
+      pass_: the pass; nothing is asked if the side does not have it.
+      instance: the workload, and the arrays that it is judged on.
+      delivery: the delivery to fill.
+      reporter: shows every request.
+
+    Raises:
+      BadTarget: the function that was named does not exist.
+    """
+
+    def ask() -> None:
+        if pass_ == STEP:
+            _collect_trajectories(side, instance, delivery, reporter)
+        else:
+            _collect_outputs(side, pass_, instance, delivery, reporter)
+            _collect_doubles(side, pass_, instance, delivery, reporter)
+
+    if pass_ in delivery.modes and not delivery.lost:
+        survive(delivery, ask)
+
+
 def collect_evidence(
     side: Side,
     instance: Prepared,
@@ -118,27 +169,17 @@ def collect_evidence(
     Args:
       side: the side to ask.
       instance: the workload, and the arrays that it is judged on.
-      reporter: shows every step.
-      selection: the modes to run; empty takes all. The reference and the port itself always run.
+      reporter: shows every request.
+      selection: see `begin_evidence`.
       passes: the passes to run, if the workload has them.
 
     Raises:
-      BadTarget: the function that was named does not exist.
-      RequestError: the workload does not have the pass that is to be compiled and timed.
+      BadTarget, RequestError: see `begin_evidence`.
     """
-    delivery = Collected(side.name, chosen=instance.loading.main_pass)
-
-    def ask() -> None:
-        twin = requests.load_twin(side, instance.loading)
-        choose_pass(twin.modes, instance.loading.main_pass, instance.title)
-        modes_by_pass = choose_modes(side.name, twin.modes, selection)
-        delivery.modes = {pass_: modes for pass_, modes in modes_by_pass.items() if pass_ in (*passes, UNROLLED)}
-        delivery.compiler_options = twin.compiler_options
-        _collect_outputs(side, instance, delivery, reporter)
-        _collect_doubles(side, instance, delivery, reporter)
-        _collect_trajectories(side, instance, delivery, reporter)
-
-    survive(delivery, ask)
+    delivery = begin_evidence(side, instance, selection)
+    delivery.modes = {pass_: modes for pass_, modes in delivery.modes.items() if pass_ in (*passes, UNROLLED)}
+    for pass_ in PASSES:
+        collect_pass(side, pass_, instance, delivery, reporter)
     return delivery
 
 
@@ -205,21 +246,20 @@ def collect_mode(side: Side, mode: str, instance: Prepared, delivery: Collected,
       mode: the name of the mode.
       instance: the workload, and the arrays that it is judged on.
       delivery: the delivery to fill.
-      reporter: shows every step.
+      reporter: shows every request.
     """
     for pass_ in (FORWARD, GRADIENTS):
         if pass_ in delivery.modes:
-            reporter.step(f"{side.name}/{mode} {pass_}")
+            reporter.detail(f"{side.name}/{mode} {pass_}")
             _collect_cases(side, mode, pass_, instance, delivery)
     if instance.workload.training is not None and STEP in delivery.modes:
         _collect_trajectory(side, mode, instance.workload.training.compared, delivery, reporter)
 
 
-def _collect_outputs(side: Side, instance: Prepared, delivery: Collected, reporter: Reporter) -> None:
-    for pass_ in (FORWARD, GRADIENTS):
-        for mode in delivery.modes.get(pass_, ()):
-            reporter.step(f"{side.name}/{mode} {pass_}")
-            _collect_cases(side, mode, pass_, instance, delivery)
+def _collect_outputs(side: Side, pass_: str, instance: Prepared, delivery: Collected, reporter: Reporter) -> None:
+    for mode in delivery.modes[pass_]:
+        reporter.detail(f"{side.name}/{mode} {pass_}")
+        _collect_cases(side, mode, pass_, instance, delivery)
 
 
 def _collect_cases(side: Side, mode: str, pass_: str, instance: Prepared, delivery: Collected) -> None:
@@ -231,20 +271,17 @@ def _collect_cases(side: Side, mode: str, pass_: str, instance: Prepared, delive
             break  # the reference tries every case of kinks: those that it refuses are left out
 
 
-def _collect_doubles(side: Side, instance: Prepared, delivery: Collected, reporter: Reporter) -> None:
-    for pass_ in (FORWARD, GRADIENTS):
-        if pass_ not in delivery.modes:
-            continue
-        reporter.step(f"{side.name} float64 {pass_}")
-        try:
-            _collect_double_cases(side, pass_, instance, delivery)
-            delivery.programs[pass_, FLOAT64] = _double_program(side, pass_)
-        except SideError as error:
-            # Not a failure: a side that cannot be rebuilt in float64 has a promoted program instead.
-            if error.lost:
-                raise
-            delivery.not_double[pass_] = error.reason
-        _collect_written(side, pass_, delivery)
+def _collect_doubles(side: Side, pass_: str, instance: Prepared, delivery: Collected, reporter: Reporter) -> None:
+    reporter.detail(f"{side.name} float64 {pass_}")
+    try:
+        _collect_double_cases(side, pass_, instance, delivery)
+        delivery.programs[pass_, FLOAT64] = _double_program(side, pass_)
+    except SideError as error:
+        # Not a failure: a side that cannot be rebuilt in float64 has a promoted program instead.
+        if error.lost:
+            raise
+        delivery.not_double[pass_] = error.reason
+    _collect_written(side, pass_, delivery)
 
 
 def _collect_double_cases(side: Side, pass_: str, instance: Prepared, delivery: Collected) -> None:
@@ -292,10 +329,10 @@ def _collect_written(side: Side, pass_: str, delivery: Collected) -> None:
 
 def _collect_trajectories(side: Side, instance: Prepared, delivery: Collected, reporter: Reporter) -> None:
     training = instance.workload.training
-    if training is None or STEP not in delivery.modes:
+    if training is None:
         return
     # First: a variable that the twin does not hand over is not put back after training, and belongs to the program.
-    reporter.step(f"{side.name} program {STEP}")
+    reporter.detail(f"{side.name} program {STEP}")
     _collect_written(side, STEP, delivery)
     for mode in delivery.modes[STEP]:
         if (side.name, mode) != UNTRAINED:
@@ -306,7 +343,7 @@ def _collect_trajectories(side: Side, instance: Prepared, delivery: Collected, r
 def _collect_trajectory(
     side: Side, mode: str, checkpoints: Sequence[int], delivery: Collected, reporter: Reporter
 ) -> None:
-    reporter.step(f"{side.name}/{mode} training")
+    reporter.detail(f"{side.name}/{mode} training")
     arrays = attempt(delivery, lambda: requests.trajectory(side, mode, FLOAT32, checkpoints))
     if arrays is not None:
         delivery.trajectories[f"{side.name}/{mode}", FLOAT32] = arrays
@@ -314,7 +351,7 @@ def _collect_trajectory(
 
 def _collect_double_training(side: Side, checkpoints: Sequence[int], delivery: Collected, reporter: Reporter) -> None:
     mode = NATIVE_TRAINING_MODE[side.name]
-    reporter.step(f"{side.name}/{mode} training float64")
+    reporter.detail(f"{side.name}/{mode} training float64")
     try:
         program = _double_program(side, STEP)
         arrays = requests.trajectory(side, mode, FLOAT64, checkpoints)
@@ -330,11 +367,6 @@ def _collect_double_training(side: Side, checkpoints: Sequence[int], delivery: C
         delivery.not_double[STEP] = f"{narrow[0]} stays {arrays[narrow[0]].dtype} when the twin is built in float64"
     else:
         delivery.trajectories[f"{side.name}/{mode}", FLOAT64] = arrays
-
-
-def steps_of(instance: Prepared) -> int:
-    """About how many steps the progress of one side's collection has."""
-    return 28 if instance.workload.training else 18
 
 
 def unique(failures: Iterable[Failure]) -> tuple[Failure, ...]:

@@ -37,7 +37,7 @@ def collect_program(side: Side, instance: Prepared, delivery: Collected, reporte
     def ask() -> None:
         if reload:
             requests.load(side, instance.loading)
-        reporter.step(f"{side.name} program")
+        reporter.detail(f"{side.name} program")
         program = None if reload else delivery.programs.get((delivery.main_pass, FLOAT32))
         delivery.main = program or attempt(delivery, lambda: requests.program(side, delivery.main_pass, FLOAT32))
         _make_portable(delivery)
@@ -61,7 +61,7 @@ def _make_portable(delivery: Collected) -> None:
 
 def _collect_profiles(side: Side, delivery: Collected, reporter: Reporter) -> None:
     for mode in delivery.modes.get(delivery.main_pass, ()):
-        reporter.step(f"{side.name}/{mode} profile")
+        reporter.detail(f"{side.name}/{mode} profile")
         try:
             delivery.profile[f"{side.name}/{mode}"] = _profile_mode(side, mode, delivery.main)
         except SideError as error:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from compare.hlo.conditions import MOST_NODES
 from compare.hlo.watching import Watched
-from compare.parity import messages
+from compare.parity import unjudged
 from compare.prove.subjects import Readable, first_inputs
 from compare.prove.watched_decisions import WatchedDecisions, watch_decisions
 from workloads import _sweeps
@@ -42,7 +42,7 @@ def find_covering_cases(
     watches = [watch for of in short if (watch := watch_decisions(of, Watched(of.graph), twin)) is not None]
     cases = _search(twin, specs, watches, fits) if any(any(watch.find_one_sided()) for watch in watches) else {}
     remarks = [
-        messages.one_branch(watch.of.side, str(condition), condition.line, holds)
+        unjudged.one_branch(watch.of.side, str(condition), condition.line, holds)
         for watch in watches
         for _, condition, holds in watch.find_one_sided()
     ]

@@ -12,7 +12,7 @@ import numpy as np
 
 from compare.hlo.thresholds import thresholds, thresholds_of, ties
 from compare.hlo.uses import Use, use
-from compare.parity import messages
+from compare.parity import unjudged
 from compare.parity.measure import SEMANTICS_BOUND, distance, is_float, scale_of
 from compare.prove.coverage import find_covering_cases
 from compare.prove.oracle import Doubles
@@ -214,7 +214,7 @@ def _remarks(run: Callable[[], Mapping[str, Running]], base: Arrays, uses: Mappi
         outside = np.resize([-1, table], base[name].shape).astype(base[name].dtype)
         (expected,), (actual,) = (run()[side]([{**base, name: outside}]) for side in SIDES)
         if any(_differ(actual[leaf], expected[leaf]) for leaf in expected.keys() & actual.keys()):
-            lines.append(messages.beyond(name, table))
+            lines.append(unjudged.beyond(name, table))
     return lines
 
 

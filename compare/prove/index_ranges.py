@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from compare.hlo.bindings import UnreadableProgram
 from compare.inputs.at_size import Prepared, with_arrays
-from compare.parity import messages
 from compare.parity.evidence import TF_REFERENCE
-from compare.prove.both_sides import ask_both
 from compare.prove.collect import FLOAT32, Collected
 from compare.prove.further import is_free_integer, use_of
 from compare.prove.subjects import Readable, twin_of
-from compare.record.workload_part import Failure
 from compare.sides._side import SIDES
 from workloads._framework import FORWARD
 from workloads._spec import Arrays
@@ -23,27 +20,29 @@ Tables = Mapping[str, int]
 """By input, how many elements its table has."""
 
 
-def collect_within_tables(
-    instance: Prepared, collect: Callable[[str, Prepared], Collected], failures: list[Failure]
-) -> tuple[dict[str, Collected], Prepared, Tables]:
-    """The deliveries of both sides; collected once more where the original refuses indices that jaxport drew.
+def find_tables(instance: Prepared, deliveries: Mapping[str, Collected]) -> Tables:
+    """The tables of inputs with indices beyond them; empty where the original computes every case.
 
     Args:
       instance: the workload, and the arrays that it is judged on.
-      collect: asks the side of a name.
-      failures: the list that failures of both sides are added to.
+      deliveries: what each side delivered of the forward pass, by side.
     """
-    first: list[Failure] = []
-    deliveries = ask_both(first, lambda name: collect(name, instance))
-    tables = _tables(instance, deliveries)
-    if not tables:
-        failures += first
-        return deliveries, instance, {}
-    within = draw_within(instance, tables)
-    deliveries = ask_both(failures, lambda name: collect(name, within))
-    if "tf" in deliveries:
-        deliveries["tf"].remarks += [messages.drawn_within(name, table) for name, table in tables.items()]
-    return deliveries, within, tables
+    loading, original = instance.loading, deliveries.get("tf")
+    if (
+        original is None
+        or original.lost
+        or all((TF_REFERENCE, FORWARD, case) in original.outputs for case in loading.cases)
+    ):
+        return {}
+    candidates = {side: of.programs.get((FORWARD, FLOAT32)) for side, of in deliveries.items() if side in SIDES}
+    programs = [Readable(side, program) for side, program in candidates.items() if program is not None]
+    twin = twin_of(instance)
+    try:
+        tables = {name: _table(programs, name) for name, spec in instance.inputs.items() if is_free_integer(spec)}
+    except UnreadableProgram:
+        return {}
+    maxima = {name: max(int(arrays[name].max(initial=0)) for arrays in twin.cases.values()) for name in tables}
+    return {name: table for name, table in tables.items() if 0 < table <= maxima[name]}
 
 
 def draw_within(instance: Prepared, tables: Tables) -> Prepared:
@@ -61,26 +60,6 @@ def draw_within(instance: Prepared, tables: Tables) -> Prepared:
 
     cases = {case: within(arrays) for case, arrays in twin.cases.items()}
     return with_arrays(instance, cases, twin.weights, within(twin.batches))
-
-
-def _tables(instance: Prepared, deliveries: Mapping[str, Collected]) -> dict[str, int]:
-    """The tables of inputs with indices beyond them; empty where the original computes every case."""
-    loading, original = instance.loading, deliveries.get("tf")
-    if (
-        original is None
-        or original.lost
-        or all((TF_REFERENCE, FORWARD, case) in original.outputs for case in loading.cases)
-    ):
-        return {}
-    candidates = {side: of.programs.get((FORWARD, FLOAT32)) for side, of in deliveries.items() if side in SIDES}
-    programs = [Readable(side, program) for side, program in candidates.items() if program is not None]
-    twin = twin_of(instance)
-    try:
-        tables = {name: _table(programs, name) for name, spec in instance.inputs.items() if is_free_integer(spec)}
-    except UnreadableProgram:
-        return {}
-    maxima = {name: max(int(arrays[name].max(initial=0)) for arrays in twin.cases.values()) for name in tables}
-    return {name: table for name, table in tables.items() if 0 < table <= maxima[name]}
 
 
 def _table(programs: Sequence[Readable], name: str) -> int:

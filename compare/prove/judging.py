@@ -6,12 +6,14 @@ import contextlib
 import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TypeVar
 
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.narrowings import rounds_further
 from compare.hlo.promote import PromotionError
 from compare.parity import Evidence, explicable, find_amplified, held_leaves, judge_held
+from compare.parity.evidence import Otherwise
 from compare.parity.holding import Leaves
 from compare.prove.beside_ties import judge_beside_ties
 from compare.prove.both_sides import BothSides
@@ -52,6 +54,24 @@ def judge_gates(sides: BothSides, ordinary: Mapping[tuple[str, str], float] | No
     if not fails_in_training_alone and "training" in comparison.failing_gates:
         comparison = judge.guide_training(comparison) or comparison
     return judge_held(comparison.evidence, comparison.leaves)
+
+
+def compare_strictly(sides: BothSides, pass_: str) -> Leaves:
+    """Every leaf of a pass beside its strictest bound, by gate: nothing is done to explain an error.
+
+    Args:
+      sides: one workload, with what both sides delivered of the pass.
+      pass_: the pass.
+    """
+    evidence = _evidence(sides)
+    of_pass = dataclasses.replace(
+        evidence,
+        outputs={run: arrays for run, arrays in evidence.outputs.items() if run[1] == pass_},
+        doubles={run: arrays for run, arrays in evidence.doubles.items() if run[1] == pass_},
+        trajectories=evidence.trajectories if pass_ == STEP else {},
+    )
+    leaves = held_leaves(of_pass)
+    return {gate: [leaf for leaf in of_gate if leaf.place.pass_ == pass_] for gate, of_gate in leaves.items()}
 
 
 @dataclass(frozen=True)
@@ -100,9 +120,16 @@ class _Judge:
     ordinary: Mapping[tuple[str, str], float]
     open_runs: set[tuple[str, str]] = field(default_factory=set)
 
-    def compare(self, sides: BothSides) -> _Comparison:
-        """The evidence at its strictest, but for TensorFlow's other modes and for runs whose regions hold."""
-        evidence = dataclasses.replace(_evidence(sides), ordinary=self.ordinary)
+    def compare(
+        self, sides: BothSides, otherwise: Mapping[tuple[str, str], Otherwise] = MappingProxyType({})
+    ) -> _Comparison:
+        """The evidence at its strictest, but for TensorFlow's other modes and for runs whose regions hold.
+
+        Args:
+          sides: one workload, with what both sides delivered of it.
+          otherwise: results of TensorFlow's other modes that are known; see `Evidence`.
+        """
+        evidence = dataclasses.replace(_evidence(sides), ordinary=self.ordinary, otherwise=otherwise)
         return self._by_regions(_by_modes(_Comparison(sides, evidence, held_leaves(evidence))))
 
     def explain(self, comparison: _Comparison) -> _Comparison:
@@ -114,7 +141,11 @@ class _Judge:
         sides = _guide_training(comparison)
         if sides is None:
             return None
-        in_steps = self.explain(self.compare(sides))
+        # Other runs of training change nothing in the other passes.
+        before = comparison.evidence
+        runs = {(pass_, case) for pass_ in (FORWARD, GRADIENTS) for case in before.float_cases(pass_)}
+        otherwise = {run: other for run, other in before.otherwise.items() if run in runs}
+        in_steps = self.explain(self.compare(sides, otherwise))
         return in_steps if all(leaf.verdict == PASS for leaf in in_steps.leaves["training"]) else None
 
     def leave_out_ties(self, comparison: _Comparison) -> _Comparison:

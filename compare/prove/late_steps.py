@@ -10,7 +10,7 @@ import numpy as np
 from compare.hlo.clock_runs import Turns
 from compare.hlo.conditions import Ways
 from compare.hlo.watching import either
-from compare.parity import messages
+from compare.parity import unjudged
 from compare.parity.measure import distance, scale_of
 from compare.prove.placed_training import Placement, train_placed
 from compare.prove.step_sides import MOST_BEFORE, SideClock, StepSide
@@ -68,11 +68,11 @@ def late_steps(twin: Twin, programs: Mapping[str, Program], ordinary: int) -> La
     lacking = [side for side in SIDES if side not in programs or not _has_loss(programs[side])]
     if lacking:
         reason = f"there is no program of {lacking[0]}'s training step that returns the loss"
-        return LateSteps(remarks=(messages.no_late_steps(reason),))
+        return LateSteps(remarks=(unjudged.no_late_steps(reason),))
     sides = [StepSide(side, programs[side]) for side in SIDES]
     placing = _Placing(twin, sides, ordinary)
     if placing.operations > MOST_OPERATIONS:
-        return LateSteps(remarks=(messages.no_late_steps(f"the training step has {placing.operations} operations"),))
+        return LateSteps(remarks=(unjudged.no_late_steps(f"the training step has {placing.operations} operations"),))
     return placing.place()
 
 
@@ -126,7 +126,7 @@ class _Placing:
             return {}, []
         names = [f"{side.side}'s {name}" for side, clock in every for name in side.find_uncounted(clock)]
         if names:
-            return {}, [messages.no_late_steps(f"{names[0]} counts by more than the steps that were taken")]
+            return {}, [unjudged.no_late_steps(f"{names[0]} counts by more than the steps that were taken")]
         return {side.side: SideClock(side, clock, self.ordinary) for side, clock in every if clock.states}, []
 
     def _around_turns(self, clocks: Mapping[str, SideClock]) -> tuple[list[list[Placement]], list[str]]:
@@ -134,18 +134,18 @@ class _Placing:
         turns = {name: clock.turns(FARTHEST) for name, clock in clocks.items()}
         steps = sorted({step for of in turns.values() for turn in of for step in _turning(turn, self.ordinary)})
         remarks = [
-            messages.never_decided(name, line, FARTHEST)
+            unjudged.never_decided(name, line, FARTHEST)
             for name, of in turns.items()
             for turn in of
             if (line := clocks[name].boundary_of(turn))
         ]
         starts = list(_starts(steps))
         if len(starts) > MOST_PLACED:
-            remarks.append(messages.turns_left_out(len(starts) - MOST_PLACED, starts[MOST_PLACED] + 2))
+            remarks.append(unjudged.turns_left_out(len(starts) - MOST_PLACED, starts[MOST_PLACED] + 2))
             starts = starts[:MOST_PLACED]
         far = [step for step in FAR if clocks and not any(abs(step - start) < WINDOW for start in starts)]
         if far and not starts and self.operations > SMALL:
-            return [], [*remarks, messages.no_far_steps(self.operations)]
+            return [], [*remarks, unjudged.no_far_steps(self.operations)]
         return [self._variants(clocks, start) for start in sorted({*starts, *far})], remarks
 
     def _variants(self, clocks: Mapping[str, SideClock], start: int) -> list[Placement]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from compare.hlo import promote
@@ -19,7 +19,7 @@ from compare.record.workload_part import Failure
 from compare.sides import requests
 from compare.sides._side import Side, SideError
 from workloads._compiling import IN_ORDER, REPEATEDLY, for_size
-from workloads._framework import STEP, Program, Twin
+from workloads._framework import PASSES, STEP, Program, Twin
 from workloads._spec import Arrays
 from workloads._trajectory import kept_as
 
@@ -53,19 +53,35 @@ class Doubles:
     """The weights that all training runs but TensorFlow's float64 one go on from; empty of runs that go on from their
     own."""
 
+    def with_passes(self, others: Doubles) -> Doubles:
+        """The same with the arrays, runs, sources, programs and failures of other passes."""
+        return dataclasses.replace(
+            self,
+            arrays=self.arrays | others.arrays,
+            trajectories=self.trajectories | others.trajectories,
+            sources=self.sources | others.sources,
+            programs=self.programs | others.programs,
+            failures=[*self.failures, *others.failures],
+        )
 
-def find_doubles(jax: Side, sides: Sequence[Collected], instance: Prepared) -> Doubles:
+
+def find_doubles(
+    jax: Side, sides: Sequence[Collected], instance: Prepared, passes: Collection[str] = PASSES
+) -> Doubles:
     """Float64 evidence for every pass that a side has.
 
     Args:
       jax: the JAX side, whose XLA runs promoted programs.
       sides: what each side delivered.
       instance: the workload, and the arrays that it is judged on.
+      passes: the passes to look at.
     """
     doubles = Doubles()
     for delivery in sides:
-        passes = {pass_ for _, pass_, _ in delivery.outputs}
-        for pass_ in sorted(passes) + [STEP] * (STEP in delivery.modes):
+        present = {pass_ for _, pass_, _ in delivery.outputs} | ({STEP} & delivery.modes.keys())
+        for pass_ in PASSES:
+            if pass_ not in passes or pass_ not in present:
+                continue
             try:
                 if pass_ == STEP:
                     _training(jax, delivery, instance, doubles)

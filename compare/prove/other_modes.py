@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from compare.parity import messages
+from compare.parity import unjudged
 from compare.parity.evidence import TF_REFERENCE, TF_XLA, Evidence, Otherwise
 from compare.parity.holding import Leaves
 from compare.parity.own_modes import DISAGREES, disagreement
@@ -24,7 +24,7 @@ def with_xla(evidence: Evidence, leaves: Leaves, twin: Twin, doubles: Doubles) -
     """The evidence with XLA's float64 results, in cases where TensorFlow's modes differ, or where the port fails.
 
     Args:
-      evidence: the evidence to judge.
+      evidence: the evidence to judge; XLA's results that it has are not computed again.
       leaves: every comparison with its bound.
       twin: the workload's arrays, with all cases.
       doubles: the float64 programs, and their results.
@@ -35,7 +35,8 @@ def with_xla(evidence: Evidence, leaves: Leaves, twin: Twin, doubles: Doubles) -
     by_mode: dict[tuple[str, str], Otherwise] = {}
     runs_to_judge = _select_runs(leaves)
     for pass_ in (FORWARD, GRADIENTS):
-        cases = [case for case in evidence.float_cases(pass_) if (pass_, case) in runs_to_judge]
+        runs = [(pass_, case) for case in evidence.float_cases(pass_)]
+        cases = [case for _, case in runs if (pass_, case) in runs_to_judge - evidence.otherwise.keys()]
         program = doubles.programs.get((TF, pass_))
         if cases and program is not None and _is_eager(evidence, pass_):
             for case, arrays in running(program, twin).by_case(cases).items():
@@ -88,7 +89,7 @@ def _without_gradients_at_cutoffs(evidence: Evidence) -> Evidence:
         and case not in evidence.float_cases(FORWARD)
     }
     doubles = {key: run for key, run in evidence.doubles.items() if not (key[1] == GRADIENTS and key[2] in open_cases)}
-    remarks = tuple(messages.without_gradients(case) for case in sorted(open_cases))
+    remarks = tuple(unjudged.without_gradients(case) for case in sorted(open_cases))
     return dataclasses.replace(evidence, doubles=doubles, remarks=(*evidence.remarks, *remarks))
 
 

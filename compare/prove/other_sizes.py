@@ -92,7 +92,8 @@ def judge_at(
       BadTarget: the function that was named for a side does not exist.
     """
     reporter.step(f"at {instance.at}")
-    sides, _ = collect_accepted(pool, instance, reporter, modes)
+    (evidence,) = collect_accepted(pool, instance, reporter, modes)
+    sides = evidence.sides
     if reason := _find_reason(sides.failures, TF):
         return _refuse(reason, dimensions)
     if reason := _find_reason(sides.failures, JAX) or _find_other_structure(sides):

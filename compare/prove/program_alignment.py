@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
 
+from compare.files import Json
 from compare.hlo import differences, donation, partitions, passes
 from compare.hlo.align import Alignment, FrontierEntry, align
 from compare.hlo.bindings import UnreadableProgram
@@ -61,7 +61,7 @@ class Examined:
       compilers: why the 2 x 2 is what it is; None where there is none.
     """
 
-    view: dict[str, Any]
+    view: Json
     alignment: alignment_part.Alignment
     compilers: Compilers | None
 
@@ -186,7 +186,7 @@ def _departure(entry: FrontierEntry) -> Departure:
     )
 
 
-def summary(alignment: Alignment | str) -> dict[str, Any]:
+def summary(alignment: Alignment | str) -> Json:
     """One level in numbers: values of either program, their matches by matcher, and the rest."""
     if isinstance(alignment, str):
         return {"reason": alignment}
@@ -233,7 +233,7 @@ def _times(pair: Pair) -> dict[str, dict[str, float]]:
     }
 
 
-def _pictures(pair: Pair, alignment: Alignment | None) -> dict[str, Any]:
+def _pictures(pair: Pair, alignment: Alignment | None) -> Json:
     """The data of a picture of each side's own module, in which values without a partner are marked."""
     if alignment is None:
         return {}
@@ -241,7 +241,7 @@ def _pictures(pair: Pair, alignment: Alignment | None) -> dict[str, Any]:
     return {cell: _picture(_module(pair, cell), form, set(alone)) for cell, form, alone in sides}
 
 
-def _picture(subject: Subject, form: Rewritten, alone: set[int]) -> dict[str, Any]:
+def _picture(subject: Subject, form: Rewritten, alone: set[int]) -> Json:
     # A value that rules removed has no partner and needs none.
     graph = read(subject)
     return module_view(graph, [key for key in graph.nodes if form.stands_for.get(key) not in alone])
@@ -271,7 +271,7 @@ def _reasons(reasons: Iterable[differences.Reason]) -> tuple[Reason, ...]:
     return tuple(Reason(reason.kind, reason.text, reason.sources) for reason in reasons)
 
 
-def _regions(pair: Pair, programs: Mapping[str, Alignment], search: RegionSearch) -> dict[str, Any] | None:
+def _regions(pair: Pair, programs: Mapping[str, Alignment], search: RegionSearch) -> Json | None:
     """The regions of both programs as JSON; of the structural level where it was aligned, None of no such level."""
     level = next((level for level in REGION_LEVELS if level in programs), None)
     if level is None or search is RegionSearch.NONE:
@@ -285,7 +285,7 @@ def _regions(pair: Pair, programs: Mapping[str, Alignment], search: RegionSearch
     return to_json(counts) | {"headline": counts.headline}
 
 
-def _passes(pair: Pair) -> Mapping[str, Any]:
+def _passes(pair: Pair) -> Json:
     try:
         comparison = passes.compare(pair.left, pair.right)
     except UnreadableProgram as error:
@@ -293,7 +293,7 @@ def _passes(pair: Pair) -> Mapping[str, Any]:
     return {"lines": comparison.lines, "steps": [dataclasses.asdict(step) for step in comparison.steps]}
 
 
-def _kernels(cell: Compiled) -> dict[str, Any]:
+def _kernels(cell: Compiled) -> Json:
     """The times of a cell: kernels with their lines, lines with their kernels, and runs of small kernels."""
     return {"times": cell.times, "lines": cell.lines, "small_runs": cell.small_runs}
 

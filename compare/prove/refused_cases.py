@@ -1,21 +1,42 @@
-"""Cases of kinks that the original refuses, such as a singular matrix: no input of its, so nothing is judged there."""
+"""Evidence of both sides, pass by pass, for inputs that the original takes.
+
+Indices are drawn anew where it refuses them. Cases of kinks that it refuses, such as a singular matrix, are left out.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from compare.inputs.at_size import Prepared, with_arrays
-from compare.parity import messages
+from compare.parity import messages, unjudged
 from compare.parity.evidence import TF_REFERENCE
 from compare.progress import Reporter
-from compare.prove.both_sides import BothSides, ask_both, evidence_of
+from compare.prove.both_sides import BothSides, begin_both
 from compare.prove.collect import Collected
-from compare.prove.index_ranges import Tables, collect_within_tables
+from compare.prove.index_ranges import Tables, draw_within, find_tables
 from compare.prove.subjects import twin_of
-from compare.record.workload_part import Failure
 from compare.sides.pool import Pool
-from workloads._framework import FORWARD, GRADIENTS, KINKS, PASSES
+from workloads._framework import FORWARD, GRADIENTS, PASSES, is_kinks
 from workloads._modes import TF, Mode
+
+AT_ONCE = (PASSES,)
+"""All passes as one stage."""
+
+
+@dataclass(frozen=True)
+class PassEvidence:
+    """Evidence of some passes, for inputs that the original takes.
+
+    Attributes:
+      sides: both sides.
+      tables: the sizes of tables that indices were drawn within.
+      passes: the passes that were asked for.
+    """
+
+    sides: BothSides
+    tables: Tables
+    passes: tuple[str, ...]
 
 
 def collect_accepted(
@@ -23,55 +44,91 @@ def collect_accepted(
     instance: Prepared,
     reporter: Reporter,
     modes: Collection[Mode] = (),
-    passes: Collection[str] = PASSES,
-) -> tuple[BothSides, Tables]:
-    """What both sides deliver for inputs that the original takes, and the sizes of tables that limit indices.
-
-    Indices are drawn anew where it refuses them, and cases of kinks are left out where it refuses these.
+    stages: Sequence[Sequence[str]] = AT_ONCE,
+) -> Iterator[PassEvidence]:
+    """What both sides deliver for inputs that the original takes: after each stage, all that is known by then.
 
     Args:
       pool: has the sides.
       instance: the workload, and the arrays that it is judged on.
-      reporter: shows every step.
+      reporter: shows every request.
       modes: the modes to run; empty takes all.
-      passes: the passes to run.
+      stages: the passes that are asked for at once, stage by stage.
 
     Raises:
       BadTarget: the function or file that was named for a side does not exist.
     """
+    count_passes = sum(map(len, stages))
+    tables: Tables = {}
+    passes: tuple[str, ...] = ()
+    remarks: list[str] = []
 
-    def collect(name: str, instance: Prepared) -> Collected:
-        return evidence_of(pool, name, instance, reporter, modes, passes)
+    def begin_again(instance: Prepared) -> BothSides:
+        """All passes so far on other arrays; a pass that was judged before may have other cases now."""
+        sides = begin_both(pool, instance, reporter, modes)
+        sides.collect(passes)
+        if TF in sides.deliveries:
+            sides.deliveries[TF].remarks += remarks
+        return sides
 
-    first: list[Failure] = []
-    deliveries, smaller, tables = collect_within_tables(instance, collect, first)
-    reasons = _refused_kinks(smaller, deliveries)
-    if not reasons:
-        return BothSides(pool, smaller, deliveries, first, reporter), tables
-    twin = twin_of(smaller)
-    cases = {case: arrays for case, arrays in twin.cases.items() if case not in reasons}
-    smaller = with_arrays(smaller, cases, twin.weights, twin.batches)
-    failures: list[Failure] = []
-    deliveries = ask_both(failures, lambda name: collect(name, smaller))
-    if TF in deliveries:
-        deliveries[TF].remarks.append(messages.refused_kinks(list(reasons), next(iter(reasons.values()))))
-    return BothSides(pool, smaller, deliveries, failures, reporter), tables
+    sides = begin_both(pool, instance, reporter, modes)
+    for stage in stages:
+        passes = (*passes, *stage)
+        sides.collect(stage)
+        if FORWARD in stage and (tables := find_tables(sides.instance, sides.deliveries)):
+            remarks += [messages.drawn_within(name, table) for name, table in tables.items()]
+            sides = begin_again(draw_within(sides.instance, tables))
+        if reasons := _refused_kinks(sides.instance, sides.deliveries, passes):
+            remarks.append(unjudged.refused_kinks(list(reasons), next(iter(reasons.values()))))
+            sides = begin_again(_without(sides.instance, reasons))
+        if len(passes) == count_passes:
+            sides.note_changes()
+        yield PassEvidence(sides, tables, passes)
 
 
-def _refused_kinks(at_size: Prepared, evidence: Mapping[str, Collected]) -> dict[str, str]:
+def collect_with_doubles(
+    pool: Pool, instance: Prepared, reporter: Reporter, modes: Collection[Mode], stages: Sequence[Sequence[str]]
+) -> Iterator[PassEvidence]:
+    """As `collect_accepted`, with float64 evidence of each pass, which is computed once.
+
+    Raises:
+      BadTarget: the function or file that was named for a side does not exist.
+    """
+    before: PassEvidence | None = None
+    for evidence in collect_accepted(pool, instance, reporter, modes, stages):
+        sides, rest = evidence.sides, evidence.passes
+        if before is not None and before.sides.instance is sides.instance:
+            sides, rest = replace(sides, doubles=before.sides.doubles), evidence.passes[len(before.passes) :]
+        sides = sides.with_doubles(rest)
+        before = replace(evidence, sides=sides)
+        yield before
+
+
+def _without(instance: Prepared, cases: Collection[str]) -> Prepared:
+    """The same workload without some cases."""
+    twin = twin_of(instance)
+    rest = {case: arrays for case, arrays in twin.cases.items() if case not in cases}
+    return with_arrays(instance, rest, twin.weights, twin.batches)
+
+
+def _refused_kinks(
+    at_size: Prepared, evidence: Mapping[str, Collected], collected_passes: Collection[str]
+) -> dict[str, str]:
     """By case of kinks that the original's eager mode refuses, why; nothing where it refuses other cases too."""
     original = evidence.get("tf")
     if original is None or original.lost:
         return {}
-    passes = [pass_ for pass_ in (FORWARD, GRADIENTS) if pass_ in original.modes]
-    kinks = [case for case in at_size.loading.cases if case.startswith(KINKS)]
-    missing = [
-        (pass_, case)
-        for pass_ in passes
-        for case in at_size.loading.cases
-        if (TF_REFERENCE, pass_, case) not in original.outputs
-    ]
-    if any(case not in kinks for _, case in missing):
+    reasons: dict[str, str] = {}
+    for pass_ in (FORWARD, GRADIENTS):
+        if pass_ in original.modes and pass_ in collected_passes:
+            reasons = _refused_in(pass_, at_size.loading.cases, original) | reasons
+    return reasons
+
+
+def _refused_in(pass_: str, cases: Collection[str], original: Collected) -> dict[str, str]:
+    """The same of one pass, whatever becomes of the others: passes that come together are judged as one by one."""
+    missing = [case for case in cases if (TF_REFERENCE, pass_, case) not in original.outputs]
+    failures = [failure for failure in original.failures if failure.mode == "eager" and failure.of_pass == pass_]
+    if not failures or not all(map(is_kinks, missing)):
         return {}
-    reasons = [failure.reason for failure in original.failures if failure.mode == "eager"]
-    return {case: reasons[0] for _, case in missing} if reasons else {}
+    return dict.fromkeys(missing, failures[0].reason)

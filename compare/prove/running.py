@@ -14,7 +14,7 @@ import numpy as np
 from compare.hlo import executing
 from compare.hlo.portable import portable
 from workloads._compiling import IN_ORDER, for_size
-from workloads._framework import WEIGHTS, Program, Twin
+from workloads._framework import WEIGHTS, CompilerOptions, Program, Twin
 from workloads._spec import Arrays
 from workloads._trajectory import LOSS
 
@@ -81,7 +81,7 @@ def without_states(program: Program, results: Arrays) -> Arrays:
     return {leaf: array for leaf, array in results.items() if leaf not in state_names}
 
 
-def running(program: Program, twin: Twin, options: executing.Options = IN_ORDER) -> Running:
+def running(program: Program, twin: Twin, options: CompilerOptions = IN_ORDER) -> Running:
     """The program, compiled.
 
     Args:

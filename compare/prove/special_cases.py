@@ -11,7 +11,7 @@ import numpy as np
 from compare.hlo.conditions import NAN as NAN_ASKED
 from compare.hlo.conditions import Ways, special_conditions
 from compare.hlo.watching import Watched
-from compare.parity import messages
+from compare.parity import unjudged
 from compare.parity.measure import UNIT_ROUNDOFF, distance, is_float, scale_of, unlike
 from compare.prove.running import Running
 from compare.prove.subjects import Readable
@@ -149,21 +149,21 @@ class _Trial:
         expected, port = (self.run()[side]([special.arrays])[0] for side in (TF, JAX))
         if not self.asks_for_infinities and special.kind != NAN and any(_has_nan(array) for array in expected.values()):
             # The original turns an infinity into NaN and has no branch for it: there is no value to judge by.
-            return messages.SPECIAL_WITHOUT_VALUE
+            return unjudged.SPECIAL_WITHOUT_VALUE
         if special.kind != NAN and any(
             _overflows(port[leaf], expected[leaf]) for leaf in expected.keys() & port.keys()
         ):
-            return messages.SPECIAL_OVERFLOW
+            return unjudged.SPECIAL_OVERFLOW
         return _departing(expected, self.original(FORWARD, special.arrays))
 
 
 def _departing(expected: Arrays, runs: Runs, leaf: str = "") -> str:
     """Why TensorFlow's modes have no definite result of a leaf, or of any; empty where all agree."""
     if not runs.reference:
-        return messages.SPECIAL_UNASKED
+        return unjudged.SPECIAL_UNASKED
     refusals = [(mode, run) for mode, run in (*runs.reference.items(), *runs.own.items()) if isinstance(run, str)]
     if refusals:
-        return messages.special_refused(*refusals[0])
+        return unjudged.special_refused(*refusals[0])
     reference, own = (
         [run for run in group.values() if not isinstance(run, str)] for group in (runs.reference, runs.own)
     )
@@ -173,7 +173,7 @@ def _departing(expected: Arrays, runs: Runs, leaf: str = "") -> str:
         name in one and name in other and _is_close(one[name], other[name]) for one, other in pairs for name in leaves
     ):
         return ""
-    return messages.special_disagreement(list(dict.fromkeys((*runs.reference, *runs.own))))
+    return unjudged.special_disagreement(list(dict.fromkeys((*runs.reference, *runs.own))))
 
 
 def _is_close(array: np.ndarray, expected: np.ndarray) -> bool:
@@ -208,8 +208,8 @@ def _remarks(
         for position, condition, holds in watch.find_one_sided():
             is_open = True
             refusals = (reason for case, reason in reasons.items() if reason and of_side[case][position][holds])
-            why = next(refusals, "") or (messages.special_range(ranges) if ranges else messages.SPECIAL_UNREACHED)
-            yield messages.one_branch_of_special(watch.of.side, str(condition), condition.line, holds, why)
+            why = next(refusals, "") or (unjudged.special_range(ranges) if ranges else unjudged.SPECIAL_UNREACHED)
+            yield unjudged.one_branch(watch.of.side, str(condition), condition.line, holds, why)
     kinds = {specials[position].kind for position, reason in reasons.items() if not reason}
     reason_of_kind = {
         specials[position].kind: reason
@@ -217,4 +217,4 @@ def _remarks(
         if reason and specials[position].kind not in {*kinds, MIXED}
     }
     if not is_open:
-        yield from (messages.special_lost(kind, reason) for kind, reason in list(reason_of_kind.items())[:1])
+        yield from (unjudged.special_lost(kind, reason) for kind, reason in list(reason_of_kind.items())[:1])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from compare.hlo.executing import Options, ProgramLost
+from compare.hlo.executing import ProgramLost
 from compare.parity import with_sweep
 from compare.parity.breaks import Swept
 from compare.prove import sweeping
@@ -13,7 +13,7 @@ from compare.record.parity_part import Parity
 from compare.record.vocabulary import FAIL
 from compare.record.workload_part import Failure
 from compare.sides._side import SIDES
-from workloads._framework import FORWARD
+from workloads._framework import FORWARD, CompilerOptions
 from workloads._modes import JAX
 from workloads._spec import STABILITY
 
@@ -27,7 +27,6 @@ def with_stability(sides: BothSides, parity: Parity) -> Parity:
       sides: one workload, with what both sides delivered of it.
       parity: that of ordinary inputs.
     """
-    sides.reporter.step("stability")
     name = sides.instance.workload.name
     if parity.verdict == FAIL:
         return with_sweep(parity, name, Swept(reason="not judged: the port already differs at ordinary inputs"), ())
@@ -39,7 +38,7 @@ def with_stability(sides: BothSides, parity: Parity) -> Parity:
     return sweep_with(sides, parity, sweeps)
 
 
-def sweep_with(sides: BothSides, parity: Parity, sweeps: Sequence[Options]) -> Parity:
+def sweep_with(sides: BothSides, parity: Parity, sweeps: Sequence[CompilerOptions]) -> Parity:
     """The parity with the results of sweeps of the port.
 
     Args:

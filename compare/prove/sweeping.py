@@ -11,10 +11,10 @@ import numpy as np
 
 from compare.hlo import breaking, disturbing, stablehlo_text
 from compare.hlo.bindings import UnreadableProgram
-from compare.hlo.executing import Options, ProgramLost
+from compare.hlo.executing import ProgramLost
 from compare.hlo.promote import PromotionError
 from compare.inputs.at_size import Prepared
-from compare.parity import messages, stability
+from compare.parity import messages, stability, unjudged
 from compare.parity.breaks import Broken, Extent, Outcome, Reached, Swept
 from compare.parity.evidence import PORT, TUNED
 from compare.parity.measure import UNIT_ROUNDOFF
@@ -31,7 +31,7 @@ from compare.prove.sweeping_regions import sweep_regions
 from compare.prove.swept_calls import MOST_ELEMENTS, CallResults, judge_calls, measure_rounding, plan_calls
 from compare.record.parity_part import Call, Disagreement
 from workloads import _sweeps
-from workloads._framework import FORWARD, GRADIENTS, Program
+from workloads._framework import FORWARD, GRADIENTS, CompilerOptions, Program
 from workloads._modes import TF
 from workloads._precision import narrow_dtype
 from workloads._spec import Arrays
@@ -45,7 +45,7 @@ MOST_RECURRING = 4
 """Once so many breaks recur, the others are no chance either."""
 
 
-def sweep(sides: BothSides, options: Options) -> Swept:
+def sweep(sides: BothSides, options: CompilerOptions) -> Swept:
     """Find the range of each float input in which the port holds, by pass.
 
     Args:
@@ -61,7 +61,7 @@ def sweep(sides: BothSides, options: Options) -> Swept:
     dtype = _narrowest(sides.instance)
     elements = sum(math.prod(spec.shape) for spec in inputs.values())
     if elements > MOST_ELEMENTS:
-        return Swept((), dtype, "; ".join(messages.not_swept(pass_, elements) for pass_ in passes))
+        return Swept((), dtype, "; ".join(unjudged.not_swept(pass_, elements) for pass_ in passes))
     # A port may follow TensorFlow's eager mode where TensorFlow's own modes disagree.
     eager = OriginalModes(sides.pool, sides.instance, sides.deliveries.get(TF)).eager
     parts = [_sweep_pass(sides, pass_, dtype, options, eager) for pass_ in passes]
@@ -73,8 +73,9 @@ def sweep(sides: BothSides, options: Options) -> Swept:
     )
 
 
-def _sweep_pass(sides: BothSides, pass_: str, dtype: str, options: Options, eager: AskEager) -> Swept:
+def _sweep_pass(sides: BothSides, pass_: str, dtype: str, options: CompilerOptions, eager: AskEager) -> Swept:
     """A pass by regions; as whole programs where these do not decide, or a compiler's options act on all of it."""
+    sides.reporter.step(f"stability, {pass_}")
     programs, exact = sides.programs(pass_), sides.doubles.programs.get((TF, pass_))
     by_regions = (
         None if options or programs is None else sweep_regions(pass_, sides.instance, programs, dtype, sides.reporter)
@@ -120,7 +121,7 @@ class _Pass:
         port: Program,
         exact: Program,
         dtype: str,
-        options: Options,
+        options: CompilerOptions,
         eager: AskEager,
     ) -> None:
         self._workload, self._pass, self._dtype = instance.workload.name, pass_, dtype

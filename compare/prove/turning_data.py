@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from compare.hlo.conditions import Ways
-from compare.parity import messages
+from compare.parity import unjudged
 from compare.prove.placed_training import Change, Placement
 from compare.prove.running import MOST_BYTES, arguments
 from compare.prove.step_sides import StepSide
@@ -44,7 +44,7 @@ def runs_that_turn(
         for position, holds in missing:
             if (position, holds) not in turning:
                 decision = side.decisions[position]
-                remarks.append(messages.never_turned(side.side, str(decision), decision.line, holds))
+                remarks.append(unjudged.never_turned(side.side, str(decision), decision.line, holds))
     return [Placement(f"trajectory with {name}", 0, STEPS, change=change) for name, change in changes.items()], remarks
 
 

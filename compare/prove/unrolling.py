@@ -36,7 +36,7 @@ def check(side: Side, instance: Prepared, delivery: Collected, reporter: Reporte
 
 def _check(side: Side, instance: Prepared, delivery: Collected, reporter: Reporter) -> list[Failure]:
     steps = instance.loading.unrolled
-    reporter.step(f"{side.name} {steps} single steps")
+    reporter.detail(f"{side.name} {steps} single steps")
     trajectory = attempt(delivery, lambda: requests.trajectory(side, SINGLE, FLOAT32, (steps,)))
     if trajectory is None:
         return []
@@ -44,7 +44,7 @@ def _check(side: Side, instance: Prepared, delivery: Collected, reporter: Report
     failures: list[Failure] = []
     case = instance.loading.cases[0]
     for mode in delivery.modes.get(UNROLLED, ()):
-        reporter.step(f"{side.name}/{mode} {steps} steps in one program")
+        reporter.detail(f"{side.name}/{mode} {steps} steps in one program")
         outputs = attempt(delivery, lambda mode=mode: requests.outputs(side, mode, UNROLLED, case, FLOAT32))
         if outputs is not None and (reason := difference(outputs, expected, steps)):
             failures.append(Failure(side.name, f"{side.name}/{mode} unrolled", reason))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
-from compare.files import convert_plain
+from compare.files import Json, convert_plain
 from compare.plain_json import write_json
 from compare.record.target_part import Target
 from compare.report.hlo_page import write_hlo_page
@@ -31,7 +30,7 @@ _LEGEND = (
 )
 
 
-def write_alignments(record: Mapping[str, Any], out: Path) -> list[str]:
+def write_alignments(record: Json, out: Path) -> list[str]:
     """Write hlo.json and, for every pair, its pages, pictures and Model Explorer's files; return their paths."""
     write_json(out / "hlo.json", record)
     paths = [str(out / "hlo.json")]
@@ -47,7 +46,7 @@ def write_alignments(record: Mapping[str, Any], out: Path) -> list[str]:
     return paths
 
 
-def print_alignments(record: Mapping[str, Any], console: Console) -> None:
+def print_alignments(record: Json, console: Console) -> None:
     """Print the table of pairs and levels; then, for every pair that is not equal, its results and the reasons."""
     pairs = record["pairs"]
     levels = list(dict.fromkeys(level for pair in pairs for level in pair["levels"]))
@@ -67,7 +66,7 @@ def print_alignments(record: Mapping[str, Any], console: Console) -> None:
     )
 
 
-def _cell(level: Mapping[str, Any] | None) -> str:
+def _cell(level: Json | None) -> str:
     if level is None or "reason" in level:
         return "-"
     mark = (
@@ -82,7 +81,7 @@ def _cell(level: Mapping[str, Any] | None) -> str:
     return f"{level['matched']}/{level['left']}/{level['right']}{mark}"
 
 
-def _residue(pair: Mapping[str, Any], brief: bool) -> Iterator[Text]:
+def _residue(pair: Json, brief: bool) -> Iterator[Text]:
     """The levels that could not be read; then the results, reasons, and places without a reason at the shown level."""
     for level, numbers in pair["levels"].items():
         if "reason" in numbers and not brief:
@@ -101,7 +100,7 @@ def _residue(pair: Mapping[str, Any], brief: bool) -> Iterator[Text]:
     yield from _unexplained_lines(level_data)
 
 
-def _reason(reason: Mapping[str, Any]) -> Iterator[Text]:
+def _reason(reason: Json) -> Iterator[Text]:
     """One reason with its places on either side, then the lines of both sources."""
     places = count_of(reason["places"], "place")
     sides = ", ".join(f"{count} in {one_line(side)}" for side, count in reason["sides"].items())
@@ -114,7 +113,7 @@ def _reason(reason: Mapping[str, Any]) -> Iterator[Text]:
         yield Text(f"    and {len(reason['sources']) - _MOST_LINES} more lines, in hlo.json", style="dim")
 
 
-def _unexplained_lines(level: Mapping[str, Any]) -> Iterator[Text]:
+def _unexplained_lines(level: Json) -> Iterator[Text]:
     """The places without a reason, outside of bodies; their group is the last one."""
     places = [entry for entry in level["frontier"] if entry["explanation"] is None][:_MOST_SHOWN]
     yield from map(_place, places)
@@ -123,7 +122,7 @@ def _unexplained_lines(level: Mapping[str, Any]) -> Iterator[Text]:
         yield Text(f"    and {more} more, on the page and in hlo.json")
 
 
-def _place(entry: Mapping[str, Any]) -> Text:
+def _place(entry: Json) -> Text:
     where = f"  {entry['source']}" if entry["source"] else ""
     side = (f"    {entry['side']:4} ", "cyan")
     return Text.assemble(side, f"{entry['op']} {entry['name']}: {entry['reason']}", (where, "dim"))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from operator import attrgetter
-from typing import Any
 
 import msgspec
 
 from compare import files
+from compare.files import Json
 from compare.record.alignment_part import Alignment, Compilers, Donated, Reason
 from compare.record.base import Named, Part, Text, Texts
 from compare.record.program_parts import Compiled, KernelTime, SmallRun
@@ -41,7 +41,7 @@ def of_workload(workload: Workload) -> tuple[Items, ...]:
     return groups(Pair(compilers=workload.compilers, compiled=workload.compiled, donation=donation))
 
 
-def of_pair(plain: Mapping[str, Any]) -> tuple[Items, ...]:
+def of_pair(plain: Json) -> tuple[Items, ...]:
     """All of a pair of `compare.prove.program_alignment` as JSON."""
     return groups(files.convert_plain(plain, Pair))
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
 
+from compare.files import Json
 from compare.report import numbers
 from compare.report.pages import Block, Cell, Column, Folded, Lines, Link, Page, Section, Table, columns
 from compare.report.showable import entries, mapping, part, text
@@ -114,7 +114,7 @@ def _opcodes(module: object) -> list[tuple[Cell | str, ...]]:
     ]
 
 
-def _number(counts: Mapping[str, Any], name: str) -> int:
+def _number(counts: Json, name: str) -> int:
     return int(numbers.finite(counts.get(name)) or 0)
 
 
@@ -152,7 +152,7 @@ def _indent(row: object) -> str:
     return "\u2003" * int(numbers.finite(part(row, "depth")) or 0)
 
 
-def _counts(counts: Mapping[str, Any]) -> str:
+def _counts(counts: Json) -> str:
     """Each name, as in "add, 2 multiply", with its count where there are several."""
     return ", ".join(name if count == 1 else f"{count} {name}" for name, count in counts.items())
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
+from compare.files import Json
 from compare.report import dump_module_page, numbers, page_html
 from compare.report.dump_module_page import FILES, LONGEST, WHOLE, files
 from compare.report.numbers import count_of
@@ -40,7 +40,7 @@ _NOTE = (
 )
 
 
-def write_pages(dump: Mapping[str, Any], folder: Path) -> Path:
+def write_pages(dump: Json, folder: Path) -> Path:
     """Write the index and a page a module into the folder, the index last; returns the index's path.
 
     Args:
@@ -64,7 +64,7 @@ def page_names(modules: Sequence[object]) -> list[str]:
     return names
 
 
-def index_page(dump: Mapping[str, Any]) -> Page:
+def index_page(dump: Json) -> Page:
     """The table of modules, and of files without a module."""
     modules, unknown = entries(dump, "modules"), files(entries(dump, "unknown"))
     count = sum(len(entries(module, "files")) for module in modules)
@@ -81,7 +81,7 @@ def index_page(dump: Mapping[str, Any]) -> Page:
     )
 
 
-def _calls(dump: Mapping[str, Any]) -> list[Section]:
+def _calls(dump: Json) -> list[Section]:
     """The calls of functions in graphs, where there were graphs to read."""
     calls, reasons = entries(dump, "calls"), list(mapping(dump, "graphs_not_read").items())
     if not calls and not reasons:
@@ -108,7 +108,7 @@ def _call(call: object) -> tuple[str, ...]:
     )
 
 
-def _modules(dump: Mapping[str, Any]) -> Table:
+def _modules(dump: Json) -> Table:
     """A row a module."""
     modules = entries(dump, "modules")
     rows = [_row(module, name) for module, name in zip(modules, page_names(printable(modules)), strict=True)]
@@ -141,7 +141,7 @@ def _kernels(module: object) -> float | None:
     return count or numbers.finite(next(iter(launches), 0))
 
 
-def print_modules(dump: Mapping[str, Any], console: Console) -> None:
+def print_modules(dump: Json, console: Console) -> None:
     """A row a module, then a line for each file that could not be read or that belongs to none."""
     safe = on_lines(dump)
     print_rows(_modules(safe), console)
@@ -150,7 +150,7 @@ def print_modules(dump: Mapping[str, Any], console: Console) -> None:
     print_lines(list(_lines(safe)), console)
 
 
-def _lines(dump: Mapping[str, Any]) -> Iterator[str]:
+def _lines(dump: Json) -> Iterator[str]:
     for module in entries(dump, "modules"):
         for entry in entries(module, "problems"):
             yield f"not read: {text(entry, 'file')}: {' '.join(text(entry, 'reason').split())}"
@@ -158,7 +158,7 @@ def _lines(dump: Mapping[str, Any]) -> Iterator[str]:
         yield f"of no module: {text(entry, 'path')} ({numbers.binary_bytes(part(entry, 'bytes'))})"
 
 
-def print_files(dump: Mapping[str, Any], console: Console) -> None:
+def print_files(dump: Json, console: Console) -> None:
     """Print the files of each module, by kind, without the common prefix; then the other files."""
     safe = on_lines(dump)
     for module in entries(safe, "modules"):

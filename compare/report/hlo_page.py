@@ -12,6 +12,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from compare.files import Json
 from compare.report.hlo_sections import SHOWN, SIDES, sections
 from compare.report.numbers import list_first
 from compare.report.page_html import TEMPLATES, fill
@@ -24,7 +25,6 @@ SCRIPTS = ("hlo_values.js", "hlo_rows.js", "hlo_controls.js")
 
 _TEXTS = ("op", "name", "shape", "attributes", "literal", "op_name", "source", "hints", "class", "kernel")
 
-Json = Mapping[str, Any]
 Rank = tuple[int, int, int]
 """A place in the left program; before it, at it, or after it; a place among all."""
 
@@ -80,7 +80,7 @@ def _page(view: Json, tabs: Sequence[Link]) -> Page:
     )
 
 
-def payload(view: Json) -> dict[str, Any]:
+def payload(view: Json) -> Json:
     """The programs as the script reads them: every string once, every value a row of numbers."""
     pack = _Packed()
     partners = _partners(view)
@@ -237,7 +237,7 @@ class _Packed:
         return [*ends, *facts, self._list(entries(match, "differs"))]
 
 
-def _embed(data: Mapping[str, Any]) -> str:
+def _embed(data: Json) -> str:
     """JSON that no string in it can end early: a program's names come from users' files."""
     text = json.dumps(data, separators=(",", ":"), allow_nan=False)
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")

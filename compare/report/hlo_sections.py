@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from operator import itemgetter
-from typing import Any
 
+from compare.files import Json
 from compare.report import compilers, numbers
 from compare.report.kernel_phases import by_phase
 from compare.report.numbers import count_of, list_first
 from compare.report.pages import Beside, Block, Cell, Column, Folded, Lines, Part, Section, Table
 from compare.report.showable import entries, mapping, part, text
 from workloads._modes import JAX_CELL, TF_CELL
-
-Json = Mapping[str, Any]
 
 SIDES = ("left", "right")
 """Of the page; what programs are called there, their labels say."""

@@ -9,13 +9,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
+from compare.files import Json
 from compare.report import numbers
 from compare.report.showable import entries, mapping, part, printable, text
 from compare.writing import write_atomically
-
-Json = Mapping[str, Any]
 
 SIDES = ("left", "right")
 _ATTRIBUTES = ("shape", "attributes", "literal", "hints", "source", "name", "op_name", "class", "kernel")
@@ -43,7 +41,7 @@ def write_model_explorer(view: Json, folder: Path) -> list[Path]:
     return paths
 
 
-def graph_collection(view: Json) -> dict[str, Any]:
+def graph_collection(view: Json) -> Json:
     """Both programs, a graph each, regions as layers below the values that they belong to."""
     labels = " and ".join(map(str, entries(view, "labels")))
     return {
@@ -60,7 +58,7 @@ def graph_id(view: Json, side: str) -> str:
     return own if own != other else f"{own} ({side})"
 
 
-def sync_navigation(view: Json) -> dict[str, Any]:
+def sync_navigation(view: Json) -> Json:
     """Which values belong together: what is selected on one side is selected on the other.
 
     Values that are matched with several are one entry with all of them: a value may stand in one entry only.
@@ -76,7 +74,7 @@ def sync_navigation(view: Json) -> dict[str, Any]:
     }
 
 
-def times(view: Json) -> dict[str, Any]:
+def times(view: Json) -> Json:
     """Microseconds of the kernel that each value is computed in, by graph; empty where nothing was timed."""
     by_side = {side: mapping(view, side, "kernels") for side in SIDES}
     return {
@@ -90,7 +88,7 @@ def times(view: Json) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def ulps(view: Json) -> dict[str, Any]:
+def ulps(view: Json) -> Json:
     """The distance of each value from its partner in units in the last place, by graph; empty where none was run."""
     distances = [
         (match, ulp) for match in entries(view, "matches") if (ulp := numbers.finite(part(match, "ulp"))) is not None
@@ -104,7 +102,7 @@ def ulps(view: Json) -> dict[str, Any]:
     }
 
 
-def _node_data(name: str, values: Mapping[str, float]) -> dict[str, Any]:
+def _node_data(name: str, values: Mapping[str, float]) -> Json:
     return {"name": name, "results": {key: {"value": value} for key, value in values.items()}, "gradient": _GRADIENT}
 
 
@@ -115,7 +113,7 @@ def _all(nodes: Sequence[Json]) -> Iterator[Json]:
             yield from _all(entries(region, "nodes"))
 
 
-def _nodes(nodes: Sequence[Json], above: str) -> Iterator[dict[str, Any]]:
+def _nodes(nodes: Sequence[Json], above: str) -> Iterator[Json]:
     for node in nodes:
         layers = _layers(node, above)
         yield {
@@ -156,7 +154,7 @@ def _attributes(node: Json) -> list[dict[str, str]]:
     return [{"key": name, "value": value} for name, value in attributes.items() if value]
 
 
-def _style(node: Json) -> dict[str, Any]:
+def _style(node: Json) -> Json:
     color = _STYLES.get(text(node, "class"))
     return {"style": {"backgroundColor": color}} if color else {}
 

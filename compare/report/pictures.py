@@ -8,15 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
-from typing import Any
 
 import graphviz
 
+from compare.files import Json
 from compare.report.pages import Picture
 from compare.report.showable import entries, part, printable, text
 from compare.writing import write_atomically
-
-Json = Mapping[str, Any]
 
 WHOLE = 300
 """Up to so many values a picture shows each of them; beyond, a fusion is one box."""

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from compare.files import Json
 from compare.record.base import Part
 
 _Value = TypeVar("_Value")
@@ -87,7 +88,7 @@ def part(plain: object, *keys: str) -> Any:
     return plain
 
 
-def mapping(plain: object, *keys: str) -> Mapping[str, Any]:
+def mapping(plain: object, *keys: str) -> Json:
     """The mapping at that place; empty where there is none."""
     content = part(plain, *keys)
     return content if isinstance(content, Mapping) else {}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from compare import files
+from compare.files import Json
 from compare.record.base import Count, Many, Named, Part, Text
 from compare.record.target_part import Launch, Target
 from compare.report import numbers, page_html, target_blocks, target_rows
@@ -51,7 +51,7 @@ class Ladders(Part, frozen=True):
     ladders: Named[Many[Ladder]] = msgspec.field(default_factory=dict)
 
 
-def write_target_pages(pair: Mapping[str, Any], out: Path) -> list[Path]:
+def write_target_pages(pair: Json, out: Path) -> list[Path]:
     """Write a page for every device of a pair of `jaxport hlo` into a folder that is there; their paths."""
     paths = []
     for device, html in pages(pair).items():
@@ -61,12 +61,12 @@ def write_target_pages(pair: Mapping[str, Any], out: Path) -> list[Path]:
     return paths
 
 
-def pages(pair: Mapping[str, Any]) -> dict[str, str]:
+def pages(pair: Json) -> dict[str, str]:
     """By device, its page."""
     return {device: page_html.render(_page(pair, device)) for device in mapping(pair, "targets")}
 
 
-def page_names(pair: Mapping[str, Any]) -> dict[str, str]:
+def page_names(pair: Json) -> dict[str, str]:
     """By device, the file of its page, all of them different."""
     names: dict[str, str] = {}
     for device in mapping(pair, "targets"):
@@ -76,7 +76,7 @@ def page_names(pair: Mapping[str, Any]) -> dict[str, str]:
     return names
 
 
-def tabs(pair: Mapping[str, Any], current: str = "") -> tuple[Link, ...]:
+def tabs(pair: Json, current: str = "") -> tuple[Link, ...]:
     """The pages of a pair, with that of a device as the current one, or the alignment's; none without devices."""
     names = page_names(pair)
     if not names:
@@ -85,7 +85,7 @@ def tabs(pair: Mapping[str, Any], current: str = "") -> tuple[Link, ...]:
     return (alignment, *(Link(printable(device), name, device == current) for device, name in names.items()))
 
 
-def _page(pair: Mapping[str, Any], device: str) -> Page:
+def _page(pair: Json, device: str) -> Page:
     plain = printable(mapping(pair, "targets", device))
     target, name = files.convert_plain(plain, Target), printable(device)
     return Page(
@@ -118,7 +118,7 @@ def _sections(name: str, target: Target, ladders: Ladders, dump: str) -> Iterato
             yield Section(title, blocks=[Lines([_OPENING], "note"), table, Lines([target_blocks.LEGEND], "note")])
 
 
-def _dump(pair: Mapping[str, Any], device: str) -> str:
+def _dump(pair: Json, device: str) -> str:
     """Where `jaxport hlo` keeps what XLA dumped for a device, beside the page."""
     return f"{file_stem(text(pair, 'name'))}.targets/{device.replace(':', '-')}"
 

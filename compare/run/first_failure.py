@@ -9,61 +9,36 @@ from msgspec.structs import replace
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.locate import Departure
 from compare.hlo.promote import PromotionError
-from compare.inputs.at_size import Prepared
-from compare.inputs.request import Request
-from compare.progress import Reporter
 from compare.prove.both_sides import BothSides
 from compare.prove.judging import judge_gates
 from compare.prove.locating import describe_proof, locate_programs, source_line
-from compare.prove.refused_cases import collect_accepted
 from compare.prove.stability_gate import with_stability
 from compare.record.parity_part import Comparison, Gate, Parity, Place
 from compare.record.vocabulary import FAIL, NOT_APPLICABLE, NOT_JUDGED, PASS_WORDS
 from compare.sides._side import SIDES
-from compare.sides.pool import Pool
 from workloads._framework import FORWARD, GRADIENTS, PASSES, STEP
 from workloads._spec import STABILITY
-
-_STAGES = ((FORWARD,), (FORWARD, GRADIENTS))
-"""What is judged first, stage by stage; all passes come last."""
 
 _PASS_OF_GATE = {"gradients": GRADIENTS, "training": STEP}
 """Of the gates that need more than the forward pass."""
 
 
-def find_first_failure(
-    pool: Pool, instance: Prepared, request: Request, reporter: Reporter
-) -> tuple[BothSides, Parity] | None:
-    """Judge the forward pass, then gradients too; None where no array of either fails.
+def judge_first_failure(sides: BothSides, passes: Collection[str]) -> Parity | None:
+    """The verdict on the passes that were run so far, with the place to blame; None where no array of them fails.
 
     A gate that fails for another reason, such as outputs that are constant in all cases, is left to the whole run: that
     draws further cases.
 
     Args:
-      pool: has the sides.
-      instance: the workload, and the arrays that it is judged on.
-      request: of the run.
-      reporter: shows every step.
-
-    Returns:
-      What both sides delivered, and the verdict: gates of later passes are not judged.
-
-    Raises:
-      BadTarget: the function or file that was named for a side does not exist.
-      RequestError: both sides return other nests.
+      sides: one workload, with what both sides delivered of these passes, and their float64 evidence.
+      passes: the passes; gates of others are not judged.
     """
-    for passes in _STAGES:
-        sides, _ = collect_accepted(pool, instance, reporter, request.modes, passes)
-        sides.check_structure()
-        sides = sides.with_doubles()
-        if any(map(sides.is_lost, SIDES)):
-            return None
-        parity = judge_gates(sides)
-        if _find_failing(parity):
-            parity = _explain_gap(instance.title, with_stability(sides, parity), passes)
-            return sides, locate_failure(sides, parity)
-        reporter.result(f"{instance.workload.name}: {PASS_WORDS[passes[-1]]}: no gate fails")
-    return None
+    if any(map(sides.is_lost, SIDES)):
+        return None
+    parity = judge_gates(sides)
+    if not _find_failing(parity):
+        return None
+    return locate_failure(sides, _explain_gap(sides.instance.title, with_stability(sides, parity), passes))
 
 
 def locate_failure(sides: BothSides, parity: Parity) -> Parity:
@@ -95,7 +70,7 @@ def _find_failing(parity: Parity) -> Sequence[Comparison]:
 
 def _explain_gap(workload: str, parity: Parity, passes: Collection[str]) -> Parity:
     """Say why gates of other passes are not judged. Only of the training step is it known whether it applies."""
-    reason = f"fail-fast stops where the {PASS_WORDS[max(passes, key=PASSES.index)]} fails"
+    reason = f"fail-fast stops at the first failure, in the {PASS_WORDS[max(passes, key=PASSES.index)]}"
     gates = {
         name: Gate(NOT_JUDGED, reason=f"{workload}: {name} gate: {reason}") if _is_unasked(name, gate, passes) else gate
         for name, gate in parity.gates.items()

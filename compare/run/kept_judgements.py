@@ -17,7 +17,7 @@ from safetensors.numpy import save
 
 from compare import files, leftovers
 from compare.bench.roofline import Work
-from compare.files import FileError
+from compare.files import FileError, Json
 from compare.inputs.at_size import Prepared
 from compare.inputs.request import Request
 from compare.measure.timed_sets import Timed
@@ -80,7 +80,7 @@ class Judgement:
     """A judged workload: its part of the record, the view of its programs, and what may be timed."""
 
     part: Workload
-    view: Mapping[str, Any] | None = None
+    view: Json | None = None
     timed: Timed | None = None
 
     @property

@@ -8,7 +8,6 @@ import platform
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -18,15 +17,14 @@ from compare.inputs.at_size import Prepared, type_text
 from compare.measure.measurements import Measured, Measurements
 from compare.prove.collect import FLOAT32, Collected, unique
 from compare.prove.program_alignment import Examined
-from compare.record.cost_parts import Entry, Handover, Limits
-from compare.record.envelope import SCHEMA, Environment, Record
+from compare.record.envelope import SCHEMA, Environment, Node, Record
 from compare.record.parity_part import Parity
 from compare.record.program_parts import Compiled, Written
 from compare.record.vocabulary import CELLS, FAIL, PASS
 from compare.record.workload_part import Cost, Failure, Trajectory, Workload
 from compare.sides.requests import Loading
 from workloads._declared import AnyWorkload
-from workloads._framework import PASSES
+from workloads._framework import PASSES, Scalar
 from workloads._spec import Cost as DeclaredCost
 
 NARROW_FLOATS = (
@@ -39,7 +37,7 @@ INTERRUPTED = "interrupted"
 """What a failure of both sides begins with where somebody wanted no more."""
 
 
-def environment(sides: Mapping[str, Mapping[str, Any]]) -> Environment:
+def environment(sides: Mapping[str, Mapping[str, Scalar]]) -> Environment:
     """Versions and machine: what a ratio depends on."""
     return Environment(
         jaxport=versions.own(),
@@ -53,12 +51,7 @@ def environment(sides: Mapping[str, Mapping[str, Any]]) -> Environment:
 
 
 def envelope(
-    environment: Environment,
-    workloads: Mapping[str, Workload],
-    size: str | None,
-    machine: Mapping[str, Limits],
-    dispatch: Mapping[str, Entry],
-    handover: Mapping[str, Handover],
+    environment: Environment, workloads: Mapping[str, Workload], size: str | None, node: Node | None = None
 ) -> Record:
     """The whole record.
 
@@ -66,20 +59,18 @@ def envelope(
       environment: versions and machine.
       workloads: every workload's part, by name.
       size: that was asked for; None is the tour's.
-      machine: its limits, by number of threads.
-      dispatch: what a call costs at least, by mode.
-      handover: from which size on a side's XLA computes on other threads, by side.
+      node: the machine that was measured; None where none was.
     """
-    now = datetime.datetime.now(datetime.UTC)
+    now, node = datetime.datetime.now(datetime.UTC), node or Node()
     return Record(
         schema=SCHEMA,
         created=now.isoformat(timespec="seconds"),
         command=("jaxport", *sys.argv[1:]),
         size=size or "tour",
         environment=environment,
-        machine=machine,
-        dispatch=dispatch,
-        handover=handover,
+        machine=node.machine,
+        dispatch=node.dispatch,
+        handover=node.handover,
         workloads={name: replace(part, failures=unique(part.failures)) for name, part in workloads.items()},
     )
 

@@ -5,57 +5,44 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from compare.inputs.at_size import Prepared, on_pass
-from compare.inputs.port_files import prepare_both, prepare_others
+from compare.inputs.at_size import Prepared
+from compare.inputs.port_files import prepare_others
 from compare.progress import Reporter
 from compare.prove import (
     other_sizes,
 )
-from compare.prove.collect import attempt, collect_evidence, steps_of
+from compare.prove.collect import attempt, collect_evidence
 from compare.prove.collect_program import collect_program
 from compare.record.workload_part import Failure
 from compare.sides import requests
 from compare.sides._side import Side
-from workloads._declared import AnyWorkload
 from workloads._framework import Program
 
 
-def record_side(
-    side: Side,
-    workload: AnyWorkload,
-    size: str | None,
-    data: Path | None,
-    scratch: Path,
-    reporter: Reporter,
-    main_pass: str | None = None,
-    parity_size: str | None = None,
-) -> list[Failure]:
+def record_side(side: Side, small: Prepared, large: Prepared, scratch: Path, reporter: Reporter) -> list[Failure]:
     """Ask a recording side for all that a run will ask of its record; what it failed at.
 
     Args:
       side: that keeps each request with its reply.
-      workload: to ask for.
-      size: None takes the workload's size of the tour.
-      data: training data; None is the workload's own.
+      small: the arrays that a run will judge parity on.
+      large: those that it will compile and time.
       scratch: a folder for arrays in transit.
       reporter: receives every step.
-      main_pass: what a run will compile and time; None is the training step, or else the forward pass.
-      parity_size: where a run will judge parity, if not at `size`.
 
     Raises:
       SideError: the side cannot be started, or was lost.
-      RequestError: the workload has no such pass, or no such size.
     """
-    small, large = on_pass(prepare_both(workload, size, data, scratch, parity_size), main_pass)
-    reporter.stage(f"{workload.name}: recording the {side.name} side", steps_of(small))
+    others = [instance for instance in prepare_others(small, scratch) if isinstance(instance, Prepared)]
+    reporter.stage(f"{small.workload.name}: recording the {side.name} side", 2 + len(others))
+    reporter.step("every pass")
     delivery = collect_evidence(side, small, reporter)
+    reporter.step("programs")
     if not delivery.lost:
         collect_program(side, large, delivery, reporter, reload=large is not small)
     program, case = delivery.portable, large.loading.cases[0]
     if program is not None and not delivery.lost:
         # A refusal is kept in the record too: a run finds that cell empty, with the reason.
         attempt(delivery, lambda: _run_compiled(side, program, case))
-    others = [instance for instance in prepare_others(small, scratch) if isinstance(instance, Prepared)]
     return delivery.failures + ([] if delivery.lost else _record_others(side, others, reporter))
 
 

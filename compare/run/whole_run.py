@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from msgspec.structs import replace
 
 from compare.errors import RequestError
+from compare.files import Json
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.levels import ALGEBRA
 from compare.inputs.at_size import Prepared, on_pass
@@ -24,27 +24,29 @@ from compare.measure import measurements, peers, timed_sets
 from compare.progress import Reporter
 from compare.prove import cells, index_ranges, on_targets, program_alignment, program_pairs, unrolling
 from compare.prove.both_sides import BothSides, ask_both
-from compare.prove.collect import Collected, steps_of
+from compare.prove.collect import Collected
 from compare.prove.collect_program import collect_program
-from compare.prove.judging import judge_gates
+from compare.prove.judging import compare_strictly, judge_gates
 from compare.prove.other_sizes import with_others
 from compare.prove.program_alignment import Examined, Scope
-from compare.prove.refused_cases import collect_accepted
+from compare.prove.refused_cases import PassEvidence, collect_with_doubles
 from compare.prove.stability_gate import with_stability
-from compare.record.envelope import Environment, Record
+from compare.record.envelope import Environment, Node, Record
 from compare.record.parity_part import Parity
 from compare.record.target_part import Target
-from compare.record.vocabulary import FAIL, PASS
+from compare.record.vocabulary import FAIL, PASS, PASS_WORDS
 from compare.record.workload_part import Failure, Workload
 from compare.run import record_parts
-from compare.run.first_failure import find_first_failure, locate_failure
+from compare.run.first_failure import judge_first_failure, locate_failure
 from compare.run.kept_judgements import Judgement, Judgements
+from compare.run.planned_checks import GATES, PROGRAMS, describe_gates, describe_pass, plan_checks, plan_passes
 from compare.sides._side import SIDES, BadTarget
 from compare.sides.pool import Pool
-from compare.sides.remembering import RememberingPool
 from compare.sides.workers import failure_of
 from workloads._declared import AnyWorkload
-from workloads._framework import UNROLLED
+from workloads._framework import UNROLLED, Scalar
+from workloads._modes import TF
+from workloads._spec import STABILITY
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ class RunResult:
     """
 
     record: Record
-    views: tuple[Mapping[str, Any], ...] = ()
+    views: tuple[Json, ...] = ()
     interrupted: bool = False
 
 
@@ -64,7 +66,7 @@ class _AllJudged:
     """The judged workloads by name, the sides, and whether a signal left some out."""
 
     workloads: Mapping[str, Judgement]
-    sides: Mapping[str, Mapping[str, Any]]
+    sides: Mapping[str, Mapping[str, Scalar]]
     interrupted: bool = False
 
     @property
@@ -76,7 +78,7 @@ class _AllJudged:
         return [judgement.timed for judgement in self.workloads.values() if judgement.timed is not None]
 
     @property
-    def views(self) -> tuple[Mapping[str, Any], ...]:
+    def views(self) -> tuple[Json, ...]:
         return tuple(judgement.view for judgement in self.workloads.values() if judgement.view is not None)
 
 
@@ -97,21 +99,13 @@ def run(
     _check_sizes(request)
     with tempfile.TemporaryDirectory(prefix="jaxport-") as folder:
         scratch = Path(folder)
-        with nullcontext(pool) if pool else _start_pool(request, scratch) as judging:
+        with nullcontext(pool) if pool else Pool(request.sources_with_peers(), scratch, request.timeout_s) as judging:
             all_judged = _judge_all(request, judging, scratch, reporter, judgements)
         environment = record_parts.environment(all_judged.sides)
         if not all_judged.to_time or not request.plans:
-            record = record_parts.envelope(environment, all_judged.parts, request.size, {}, {}, {})
+            record = record_parts.envelope(environment, all_judged.parts, request.size)
             return RunResult(record, all_judged.views, all_judged.interrupted)
         return _time(request, all_judged, environment, scratch, reporter)
-
-
-def _start_pool(request: Request, scratch: Path) -> Pool:
-    """The workers of a run. With --fail-fast they remember their answers, which later stages ask for again."""
-    sources = request.sources_with_peers()
-    if request.fail_fast:
-        return RememberingPool(sources, scratch, request.timeout_s, SIDES)
-    return Pool(sources, scratch, request.timeout_s)
 
 
 def _time(
@@ -120,9 +114,8 @@ def _time(
     """The run with what time tells."""
     times = measurements.time_all(request, all_judged.to_time, scratch, reporter)
     parts = record_parts.with_measurements(all_judged.parts, times)
-    of_machine = (times.machine, times.dispatch, times.handover)
-    machine, dispatch, handover = ({}, {}, {}) if times.interrupted else of_machine
-    record = record_parts.envelope(environment, parts, request.size, machine, dispatch, handover)
+    node = Node(machine=times.machine, dispatch=times.dispatch, handover=times.handover)
+    record = record_parts.envelope(environment, parts, request.size, None if times.interrupted else node)
     return RunResult(record, all_judged.views, times.interrupted)
 
 
@@ -157,7 +150,7 @@ def _judge_all(request: Request, pool: Pool, scratch: Path, reporter: Reporter, 
     try:
         for workload in request.workloads:
             folder = Path(tempfile.mkdtemp(dir=scratch))
-            workload_judged = _judge(pool, workload, request, folder, reporter, refusals, store)
+            workload_judged = _Judging(request, pool, folder, reporter).judge(workload, refusals, store)
             if workload_judged.timed is None or not request.plans:
                 # Times are taken after all judgements; only workloads that are timed keep their arrays until then.
                 shutil.rmtree(folder, ignore_errors=True)
@@ -211,89 +204,138 @@ def _failure(error: Exception) -> Failure:
             return Failure("both sides", "judge", f"{defect}: judge it alone with --debug and report it")
 
 
-def _judge(
-    pool: Pool,
-    workload: AnyWorkload,
-    request: Request,
-    scratch: Path,
-    reporter: Reporter,
-    refusals: list[RequestError | BadTarget],
-    store: Judgements | None,
-) -> Judgement:
-    """As `_judge_one`; the part of a workload that cannot be judged has the reason."""
-    try:
-        both = prepare_both(workload, request.size, request.data, scratch, request.parity_size)
-        _check_unrolled(workload, request.unrolled)
-        small, large = on_pass(both, UNROLLED if request.unrolled else request.main_pass, request.unrolled)
-        reporter.stage(f"{workload.name}: parity and programs", 2 * steps_of(small))
-        judge = partial(_judge_one, pool, small, large, scratch, reporter, request)
-        return store.judge(pool, (small, large), judge, reporter.result) if store else judge()
-    except (RequestError, BadTarget) as error:
-        refusals.append(error)
-        return Judgement(record_parts.not_judged(workload, request.size, _failure(error)))
-    except Exception as error:
-        if len(request.workloads) == 1:
-            raise
-        return Judgement(record_parts.not_judged(workload, request.size, _failure(error)))
+@dataclass(frozen=True)
+class _Judging:
+    """Judges one workload of a run, with a folder of its own."""
 
+    request: Request
+    pool: Pool
+    scratch: Path
+    reporter: Reporter
 
-def _judge_one(
-    pool: Pool,
-    small: Prepared,
-    large: Prepared,
-    scratch: Path,
-    reporter: Reporter,
-    request: Request,
-) -> Judgement:
-    """Nothing may be timed where parity fails."""
-    if request.fail_fast and (first := find_first_failure(pool, small, request, reporter)):
-        sides, parity = first
-        return _stop(sides.instance if large is small else large, small.size, sides, parity)
-    sides, tables = collect_accepted(pool, small, reporter, request.modes)
-    if large is small:
-        large = sides.instance
-    elif tables:
-        large = index_ranges.draw_within(large, tables)
-    small = sides.instance
-    sides.check_structure()
-    sides = sides.with_doubles().with_more_cases().with_late_steps()
-    deliveries, failures = sides.deliveries, sides.failures
+    def judge(
+        self, workload: AnyWorkload, refusals: list[RequestError | BadTarget], store: Judgements | None
+    ) -> Judgement:
+        """As `_judge_one`; the part of a workload that cannot be judged has the reason."""
+        request, reporter = self.request, self.reporter
+        try:
+            both = prepare_both(workload, request.size, request.data, self.scratch, request.parity_size)
+            _check_unrolled(workload, request.unrolled)
+            small, large = on_pass(both, UNROLLED if request.unrolled else request.main_pass, request.unrolled)
+            reporter.stage(f"{workload.name}: parity and programs", plan_checks(small, request))
+            judge = partial(self._judge_one, small, large)
+            return store.judge(self.pool, (small, large), judge, reporter.result) if store else judge()
+        except (RequestError, BadTarget) as error:
+            refusals.append(error)
+            return Judgement(record_parts.not_judged(workload, request.size, _failure(error)))
+        except Exception as error:
+            if len(request.workloads) == 1:
+                raise
+            return Judgement(record_parts.not_judged(workload, request.size, _failure(error)))
 
-    def collect_main(name: str) -> Collected:
-        if not deliveries[name].lost:
-            reload = large is not small or bool(parity.sizes)
-            collect_program(pool.get(name), large, deliveries[name], reporter, reload)
-        if request.unrolled and not deliveries[name].lost:
-            deliveries[name].failures += unrolling.check(pool.get(name), large, deliveries[name], reporter)
-        return deliveries[name]
+    def _judge_one(self, small: Prepared, large: Prepared) -> Judgement:
+        """Nothing may be timed where parity fails."""
+        request, pool, reporter = self.request, self.pool, self.reporter
+        evidence, first_failure = self._collect(small)
+        sides = evidence.sides
+        if large is small:
+            large = sides.instance
+        elif evidence.tables:
+            large = index_ranges.draw_within(large, evidence.tables)
+        if first_failure is not None:
+            return _stop(large, small.size, sides, first_failure)
+        reporter.step(GATES)
+        small = sides.instance
+        sides = sides.with_more_cases().with_late_steps()
+        deliveries, failures = sides.deliveries, sides.failures
 
-    parity = with_stability(sides, judge_gates(sides))
-    if request.fail_fast and parity.verdict == FAIL:
-        return _stop(large, small.size, sides, locate_failure(sides, parity))
-    parity = with_others(sides, parity, scratch)
-    if request.fail_fast and parity.verdict == FAIL:
-        return _stop(large, small.size, sides, parity)
-    lacking = failures or any(evidence.failures for evidence in deliveries.values())
-    reporter.result(f"{small.workload.name}: parity {_outcome(parity, bool(lacking))}")
-    if request.parity_only:
-        no_cells = record_parts.empty_cells("parity alone was asked for")
-        return Judgement(record_parts.workload(large, small.size, deliveries, parity, no_cells, None, failures))
-    deliveries = ask_both(failures, collect_main, names=list(deliveries))
-    table = _cells(pool, deliveries, large, failures)
-    examination = _examine(pool, large, deliveries, table, failures, reporter) if request.alignment else None
-    part = record_parts.workload(large, small.size, deliveries, parity, table.described, examination, failures)
-    part = replace(part, targets=_on_targets(pool, request, deliveries, scratch, reporter))
-    view = examination.view if examination else None
-    if parity.verdict != PASS:
-        return Judgement(part, view)
-    part = record_parts.failing(part, *cells.disagreements(table.described))
-    to_time = timed_sets.prepare_timing(large, deliveries, part)
-    if request.extras.peers:
-        reporter.step("peers")
-        results = peers.judge(pool, small, deliveries, sides.doubles)
-        part = replace(part, peers=results)
-        to_time = peers.join(to_time, results, deliveries["tf"].main_pass)
-    return Judgement(part, view, to_time)
+        def collect_main(name: str) -> Collected:
+            if not deliveries[name].lost:
+                reload = large is not small or bool(parity.sizes)
+                collect_program(pool.get(name), large, deliveries[name], reporter, reload)
+            if request.unrolled and not deliveries[name].lost:
+                deliveries[name].failures += unrolling.check(pool.get(name), large, deliveries[name], reporter)
+            return deliveries[name]
+
+        parity = judge_gates(sides)
+        reporter.result(f"{small.workload.name}: {describe_gates(parity.gates)}")
+        was_failing = parity.verdict == FAIL
+        parity = with_stability(sides, parity)
+        if not was_failing:
+            reporter.result(f"{small.workload.name}: {describe_gates({STABILITY: parity.gates[STABILITY]})}")
+        if request.fail_fast and parity.verdict == FAIL:
+            return _stop(large, small.size, sides, locate_failure(sides, parity))
+        parity = with_others(sides, parity, self.scratch)
+        if request.fail_fast and parity.verdict == FAIL:
+            return _stop(large, small.size, sides, parity)
+        lacking = failures or any(evidence.failures for evidence in deliveries.values())
+        reporter.result(f"{small.workload.name}: parity {_outcome(parity, bool(lacking))}")
+        if request.parity_only:
+            no_cells = record_parts.empty_cells("parity alone was asked for")
+            return Judgement(record_parts.workload(large, small.size, deliveries, parity, no_cells, None, failures))
+        reporter.step(PROGRAMS)
+        deliveries = ask_both(failures, collect_main, names=list(deliveries))
+        table = _cells(pool, deliveries, large, failures)
+        examination = self._examine(large, deliveries, table, failures) if request.alignment else None
+        part = record_parts.workload(large, small.size, deliveries, parity, table.described, examination, failures)
+        part = replace(part, targets=self._on_targets(deliveries))
+        view = examination.view if examination else None
+        if parity.verdict != PASS:
+            return Judgement(part, view)
+        part = record_parts.failing(part, *cells.disagreements(table.described))
+        to_time = timed_sets.prepare_timing(large, deliveries, part)
+        if request.extras.peers:
+            reporter.step("peers")
+            results = peers.judge(pool, small, deliveries, sides.doubles)
+            part = replace(part, peers=results)
+            to_time = peers.join(to_time, results, deliveries["tf"].main_pass)
+        return Judgement(part, view, to_time)
+
+    def _collect(self, instance: Prepared) -> tuple[PassEvidence, Parity | None]:
+        """The evidence of both sides, pass by pass, and the first failure, at which --fail-fast stops.
+
+        After each pass a line says which gates hold there.
+        """
+        request, reporter = self.request, self.reporter
+        passes = plan_passes(instance)
+        collecting = collect_with_doubles(self.pool, instance, reporter, request.modes, [[pass_] for pass_ in passes])
+        for pass_ in passes[:-1]:
+            evidence = self._collect_next(collecting, pass_)
+            first_failure = judge_first_failure(evidence.sides, evidence.passes) if request.fail_fast else None
+            if first_failure is not None:
+                evidence.sides.note_changes()
+                return evidence, first_failure
+        return self._collect_next(collecting, passes[-1]), None
+
+    def _collect_next(self, collecting: Iterator[PassEvidence], pass_: str) -> PassEvidence:
+        self.reporter.step(PASS_WORDS[pass_])
+        evidence = next(collecting)
+        sides = evidence.sides
+        sides.check_structure()
+        if not any(map(sides.is_lost, SIDES)):
+            summary = describe_pass(pass_, compare_strictly(sides, pass_), sides.deliveries[TF].explain_refusal(pass_))
+            self.reporter.result(f"{sides.instance.workload.name}: {summary}")
+        return evidence
+
+    def _on_targets(self, deliveries: Mapping[str, Collected]) -> dict[str, Target]:
+        """By device that was asked for, both programs compiled for it; nothing where a side cannot be asked."""
+        if self.request.targets is None or any(evidence.lost for evidence in deliveries.values()):
+            return {}
+        sides = {name: self.pool.get(name) for name in SIDES}
+        main_pass, folder = deliveries["tf"].main_pass, self.scratch / "targets"
+        targets = on_targets.compile_for_all(self.request.targets, sides, main_pass, folder, self.reporter)
+        return {name: target.part for name, target in targets.items()}
+
+    def _examine(
+        self, instance: Prepared, deliveries: Mapping[str, Collected], table: cells.Cells, failures: list[Failure]
+    ) -> Examined | None:
+        """Compare both programs; None where a side gave none."""
+        try:
+            pair = program_pairs.of_deliveries(instance, deliveries, table, self.pool.environments())
+            return program_alignment.examine(pair, ALGEBRA, self.reporter, Scope.SHOWN_BY_VALUE) if pair else None
+        except UnreadableProgram as error:
+            failures.append(Failure("jax", "align the programs", str(error)))
+            return None
 
 
 def _stop(instance: Prepared, parity_size: str, sides: BothSides, parity: Parity) -> Judgement:
@@ -317,33 +359,3 @@ def _cells(pool: Pool, deliveries: Mapping[str, Collected], instance: Prepared, 
     for error in table.lost:
         failures.append(failure_of(error))
     return table
-
-
-def _on_targets(
-    pool: Pool, request: Request, deliveries: Mapping[str, Collected], scratch: Path, reporter: Reporter
-) -> dict[str, Target]:
-    """By device that was asked for, both programs compiled for it; nothing where a side cannot be asked any more."""
-    if request.targets is None or any(evidence.lost for evidence in deliveries.values()):
-        return {}
-    sides = {name: pool.get(name) for name in SIDES}
-    targets = on_targets.compile_for_all(
-        request.targets, sides, deliveries["tf"].main_pass, scratch / "targets", reporter
-    )
-    return {name: target.part for name, target in targets.items()}
-
-
-def _examine(
-    pool: Pool,
-    instance: Prepared,
-    deliveries: Mapping[str, Collected],
-    table: cells.Cells,
-    failures: list[Failure],
-    reporter: Reporter,
-) -> Examined | None:
-    """Compare both programs; None where a side gave none."""
-    try:
-        pair = program_pairs.of_deliveries(instance, deliveries, table, pool.environments())
-        return program_alignment.examine(pair, ALGEBRA, reporter, Scope.SHOWN_BY_VALUE) if pair else None
-    except UnreadableProgram as error:
-        failures.append(Failure("jax", "align the programs", str(error)))
-        return None

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from compare.sides._side import Reply
+from compare.sides._side import Parameters, Reply
 from compare.sides.methods import Method, ProtocolError, methods_of
 from workloads._spec import Arrays
 
@@ -29,7 +28,7 @@ class Host:
         """The classes that declare methods; of two methods of one name the later one stands."""
         return [base for base in reversed(cls.__mro__) if issubclass(base, Host) and base is not Host]
 
-    def reply(self, name: str, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
+    def reply(self, name: str, parameters: Parameters, arrays: Arrays) -> Reply:
         """The reply to one request.
 
         Args:

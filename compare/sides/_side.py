@@ -13,6 +13,9 @@ from workloads._spec import Arrays
 
 SIDES = ("tf", "jax")
 
+Parameters = Mapping[str, Any]
+"""Of a request, by name: what `to_plain` makes JSON of."""
+
 
 class SideError(Foreseen):
     """A side did not deliver. `reason` is one line; `details` is what the worker said, for --debug."""
@@ -25,7 +28,7 @@ class SideError(Foreseen):
         self.mode = self.pass_ = ""
         """Whose result did not come; empty where it is that of no mode or of no pass."""
 
-    def of(self, parameters: Mapping[str, Any]) -> Self:
+    def of(self, parameters: Parameters) -> Self:
         """The same error, which tells whose result did not come."""
         self.mode, self.pass_ = str(parameters.get("mode", "")), str(parameters.get("pass_", ""))
         return self
@@ -112,7 +115,7 @@ class Side(ABC):
         """End the worker, if there is one, without waiting for it."""
 
     @abstractmethod
-    def call(self, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None) -> Reply:
+    def call(self, method: str, parameters: Parameters, arrays: Arrays | None = None) -> Reply:
         """Ask for something.
 
         Raises:

@@ -18,7 +18,18 @@ from typing import Any
 from safetensors import SafetensorError
 
 from compare.sides import processes, wire
-from compare.sides._side import SIDES, BadTarget, BadWeights, Missing, NoDevice, Reply, Side, SideError, Unavailable
+from compare.sides._side import (
+    SIDES,
+    BadTarget,
+    BadWeights,
+    Missing,
+    NoDevice,
+    Parameters,
+    Reply,
+    Side,
+    SideError,
+    Unavailable,
+)
 from compare.sides.last_words import describe_end, last_words
 from compare.sides.older_programs import as_stablehlo
 from compare.sides.settings import Settings
@@ -110,7 +121,7 @@ class LiveSide(Side):
         self._started = self._closed = False
         self._start()
 
-    def call(self, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None) -> Reply:
+    def call(self, method: str, parameters: Parameters, arrays: Arrays | None = None) -> Reply:
         """Send one request and wait for its reply.
 
         Raises:
@@ -123,7 +134,7 @@ class LiveSide(Side):
             error.of(parameters)
             raise
 
-    def _call(self, method: str, parameters: Mapping[str, Any], arrays: Arrays | None) -> Reply:
+    def _call(self, method: str, parameters: Parameters, arrays: Arrays | None) -> Reply:
         self.wait_until_started()
         doing = request_name(method, parameters)
         if self._requests.closed:
@@ -302,7 +313,7 @@ class LiveSide(Side):
         )
 
 
-def request_name(method: str, parameters: Mapping[str, Any]) -> str:
+def request_name(method: str, parameters: Parameters) -> str:
     """A request as messages call it: "outputs jit forward seed0 float32"."""
     keys = ("target", "mode", "strategy", "pass_", "case", "dtype")
     return " ".join([method, *(str(parameters[key]) for key in keys if key in parameters)])

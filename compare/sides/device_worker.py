@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from compare.sides.replaceable import Replaceable
 from compare.sides.replies import Assembled, CompiledFor, Packages, Sharding
 from compare.sides.sources import check_interpreter
 from compare.sides.xla import pack_calls, unpack_calls
+from workloads._framework import CompilerOptions
 
 VARIABLE = "JAXPORT_TARGET_PYTHON"
 """Names the interpreter where no option does."""
@@ -64,7 +64,7 @@ class DeviceWorker:
         device: Device,
         program: bytes,
         dump: Path | None,
-        options: Mapping[str, Any],
+        options: CompilerOptions,
         sharding: Sharding | None = None,
     ) -> Compiled:
         """Compile a program for a device, or for all of its topology.

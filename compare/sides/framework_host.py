@@ -22,7 +22,7 @@ from compare.sides.call_arguments import Leaves, unpack
 from compare.sides.methods import Method, ProtocolError
 from compare.sides.process_state import ProcessState, watch_package_variables
 from compare.sides.replies import Calls, Changed, Load, Loaded, Seen
-from workloads._framework import KernelRun, Prepared
+from workloads._framework import KernelRun, Prepared, Scalar
 from workloads._layer_calls import LayerCalls
 from workloads._protocol import Framework, RemoteMethods
 from workloads._recompiling import Cure, Staging, Watch
@@ -56,7 +56,7 @@ class Worker(Host):
         answer = getattr(self._framework, method.name)
         return method.pack_result(answer(*arguments.args, **arguments.kwargs))
 
-    def environment(self) -> dict[str, Any]:
+    def environment(self) -> dict[str, Scalar]:
         """Report the versions and the device of the side."""
         versions = {"python": sys.version.split()[0], "numpy": importlib.import_module("numpy").__version__}
         return dict(self._framework.environment()) | versions | memory.settings(os.environ)

@@ -19,7 +19,7 @@ import msgspec
 import numpy as np
 
 from compare import files
-from compare.sides._side import Reply, Side, SideError
+from compare.sides._side import Parameters, Reply, Side, SideError
 from compare.sides.records import is_arrays, is_record, record_of, to_plain
 from compare.sides.wire import DTYPES
 from workloads._spec import Arrays
@@ -66,7 +66,7 @@ class Method:
                 parameters[name] = to_plain(value)
         return parameters, arrays or None
 
-    def unpack(self, parameters: Mapping[str, Any], arrays: Arrays) -> inspect.BoundArguments:
+    def unpack(self, parameters: Parameters, arrays: Arrays) -> inspect.BoundArguments:
         """The arguments that were packed.
 
         Raises:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from compare.sides import mapped, requests, wire
-from compare.sides._side import Reply, Side
+from compare.sides._side import Parameters, Reply, Side
 from compare.sides.callers_thread import CallersThread
 from compare.sides.client import failure, request_name
 from compare.sides.framework_host import Worker
@@ -17,6 +17,7 @@ from compare.sides.older_programs import as_stablehlo
 from compare.sides.pool import Pool
 from compare.sides.replies import Load, Loaded
 from compare.sides.worker import HOSTED, describe_failure
+from workloads._framework import Scalar
 from workloads._spec import Arrays
 
 
@@ -47,7 +48,7 @@ class ObjectSide(Side):
         self.errors: dict[tuple[str, str], Exception] = {}
         self.reads_variables = False
 
-    def call(self, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None) -> Reply:
+    def call(self, method: str, parameters: Parameters, arrays: Arrays | None = None) -> Reply:
         """Ask for something.
 
         Raises:
@@ -59,7 +60,7 @@ class ObjectSide(Side):
     def close(self) -> None:
         """Nothing is held but what the caller holds."""
 
-    def _reply(self, method: str, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
+    def _reply(self, method: str, parameters: Parameters, arrays: Arrays) -> Reply:
         try:
             reply = self._host.reply(method, parameters, arrays)
             wire.contiguous(reply.arrays)  # refuses what no worker can send either
@@ -100,7 +101,7 @@ class ObjectPool(Pool):
     def close_grown(self) -> None:
         """Nothing was started."""
 
-    def environments(self) -> dict[str, dict[str, Any]]:
+    def environments(self) -> dict[str, dict[str, Scalar]]:
         """By side its environment."""
         return {name: requests.environment(side) | {"recorded": None} for name, side in self._of.items()}
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 from compare.sides import requests
 from compare.sides._side import SIDES, Side, SideError
@@ -16,6 +15,7 @@ from compare.sides.renewal import Renewal
 from compare.sides.settings import Settings
 from compare.sides.workers import WorkerSet
 from workloads._device import ON_CPU, Device
+from workloads._framework import Scalar
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Pool:
         self._settings = Settings(threads)
         self._renewal = Renewal()
         self._workers = WorkerSet(self._start, self._renewal.note_start)
-        self._environments: dict[str, dict[str, Any]] = {}
+        self._environments: dict[str, dict[str, Scalar]] = {}
 
     def __enter__(self) -> Pool:
         # Recorded sides first: a broken file is refused before a worker is started. Imports run while inputs are drawn.
@@ -103,11 +103,11 @@ class Pool:
         """
         self._workers.close([name for name, side in self._workers.sides.items() if self._renewal.has_grown(side)])
 
-    def environments(self) -> dict[str, dict[str, Any]]:
+    def environments(self) -> dict[str, dict[str, Scalar]]:
         """By side its environment, or why it is missing; and the file that it is replayed from."""
         return {name: self._environment(name) for name in SIDES}
 
-    def _environment(self, name: str) -> dict[str, Any]:
+    def _environment(self, name: str) -> dict[str, Scalar]:
         recording = self._sources[name].recorded
         if name not in self._environments:
             failure = self._workers.failure(name)

@@ -6,10 +6,9 @@ import atexit
 import functools
 import itertools
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from typing_extensions import override
@@ -19,11 +18,12 @@ from compare.hlo.arrays.fingerprints import Fingerprint
 from compare.hlo.arrays.held import Places
 from compare.hlo.arrays.layouts import Equal
 from compare.hlo.bindings import UnreadableProgram
-from compare.hlo.executing import Executable, Executor, Held, Options, ProgramLost, Runnable
+from compare.hlo.executing import Executable, Executor, Held, ProgramLost, Runnable
 from compare.hlo.steps import Steps
 from compare.sides import xla
-from compare.sides._side import Reply, Side, SideError
+from compare.sides._side import Parameters, Reply, Side, SideError
 from compare.sides.replaceable import Replaceable
+from workloads._framework import CompilerOptions
 from workloads._spec import Arrays
 
 _DONE = {
@@ -108,7 +108,7 @@ class ProgramWorker(Executor):
             return self.ask(self.current(), "read_text", {}, arrays).arrays[xla.PROGRAM].tobytes()
 
     @override
-    def compile(self, bytecode: bytes, options: Options) -> Executable:
+    def compile(self, bytecode: bytes, options: CompilerOptions) -> Executable:
         """As of the base class. Each later worker that runs the program compiles it again."""
         arrays = {xla.PROGRAM: np.frombuffer(bytecode, np.uint8)}
         compiled = _CompiledProgram(self, _Request("compile", {"options": dict(options)}, arrays))
@@ -172,15 +172,13 @@ class ProgramWorker(Executor):
         """A handle for a program, or for results."""
         return next(self._handles)
 
-    def ask_of(
-        self, compiled: _Compiled, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None
-    ) -> Reply:
+    def ask_of(self, compiled: _Compiled, method: str, parameters: Parameters, arrays: Arrays | None = None) -> Reply:
         """The reply of a worker to a request about a program that it has compiled, or compiles first."""
         with self._worker.asking:
             side, handle = compiled.load()
             return self.ask(side, method, {"handle": handle, **parameters}, arrays)
 
-    def ask(self, side: Side, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None) -> Reply:
+    def ask(self, side: Side, method: str, parameters: Parameters, arrays: Arrays | None = None) -> Reply:
         """The reply of a worker, which may be the last thing that it says."""
         self.before_each()
         releases = self._released[:]
@@ -203,7 +201,7 @@ class _Request:
     """What compiles a program, in whichever worker."""
 
     method: str
-    parameters: Mapping[str, Any]
+    parameters: Parameters
     arrays: Arrays
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from compare.errors import Foreseen
 from compare.hlo import executing
 from compare.hlo.bindings import UnreadableProgram
 from compare.sides import requests, wire
-from compare.sides._side import NotRecorded, Reply, Side, SideError, Unavailable
+from compare.sides._side import NotRecorded, Parameters, Reply, Side, SideError, Unavailable
 from compare.sides.framework_host import Worker
 from compare.writing import write_atomically
 from workloads._device import CPU, HIGHEST, TF32, Device
@@ -79,7 +78,7 @@ class RecordingSide(Side):
         """Go on with this worker, where the one before was lost."""
         self._side = side
 
-    def call(self, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None) -> Reply:
+    def call(self, method: str, parameters: Parameters, arrays: Arrays | None = None) -> Reply:
         """Pass the request on, and keep its reply or its refusal."""
         if method == "load":
             self._scope = _scope(parameters)
@@ -147,7 +146,7 @@ class RecordedSide(Side):
             if recording.error is None:
                 self._reply(recording.method, recording)
 
-    def call(self, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None) -> Reply:
+    def call(self, method: str, parameters: Parameters, arrays: Arrays | None = None) -> Reply:
         """The reply that the live side gave to the same request on the same arrays."""
         if method == "load":
             self._scope = self._scope_of(parameters)
@@ -197,12 +196,12 @@ class RecordedSide(Side):
         except UnreadableProgram as error:
             raise NotRecorded(self.name, "program", f"{error}, in the recorded side {self.path.name}") from error
 
-    def _scope_of(self, parameters: Mapping[str, Any]) -> str:
+    def _scope_of(self, parameters: Parameters) -> str:
         """Who asks by name for the pass that is recorded without one gets that."""
         default = self._passes(parameters).get("", "")
         return _scope(parameters, default)
 
-    def _passes(self, parameters: Mapping[str, Any]) -> dict[str, str]:
+    def _passes(self, parameters: Parameters) -> dict[str, str]:
         """Which passes a workload was recorded to be timed on, by what was asked for: "" where nobody chose."""
         recordings = {
             pass_: self._kept.get(_key(_scope({**parameters, "main_pass": pass_}), "load", parameters, None))
@@ -214,7 +213,7 @@ class RecordedSide(Side):
             if reply and reply.value
         }
 
-    def _without(self, parameters: Mapping[str, Any]) -> str:
+    def _without(self, parameters: Parameters) -> str:
         passes = list(self._passes(parameters).values())
         if not passes and parameters["workload"] not in self._workloads:
             names = ", ".join(name[:80] for name in self._workloads[:_MOST_NAMES])
@@ -244,7 +243,7 @@ class RecordedSide(Side):
         """Nothing is open."""
 
 
-def _scope(parameters: Mapping[str, Any], default: str = "") -> str:
+def _scope(parameters: Parameters, default: str = "") -> str:
     # The arrays' digest stands for the file that they travel in; the twin's own path may differ between machines.
     identity = {key: parameters[key] for key in ("workload", "dimensions", "inputs", "cases", "sha256")}
     main_pass = parameters.get("main_pass")
@@ -255,7 +254,7 @@ def _scope(parameters: Mapping[str, Any], default: str = "") -> str:
     return json.dumps(identity, sort_keys=True)
 
 
-def _key(scope: str, method: str, parameters: Mapping[str, Any], arrays: Arrays | None) -> str:
+def _key(scope: str, method: str, parameters: Parameters, arrays: Arrays | None) -> str:
     digest = hashlib.sha256()
     if method == "environment":
         scope = ""

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from compare.sides._side import Reply, Side, SideError
+from compare.sides._side import Parameters, Reply, Side, SideError
 from compare.sides.pool import Pool, Source
 from workloads._spec import Arrays
 
@@ -61,7 +61,7 @@ class RememberingSide(Side):
         if side is not self._side:
             self._side, self._in_worker, self._is_touched = side, "", False
 
-    def call(self, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None) -> Reply:
+    def call(self, method: str, parameters: Parameters, arrays: Arrays | None = None) -> Reply:
         """The answer to the same request since the function was loaded first, else what the side answers now."""
         if method == "load":
             self._begin(parameters)
@@ -85,7 +85,7 @@ class RememberingSide(Side):
     def close(self) -> None:
         """Nothing: the worker belongs to who started it."""
 
-    def _ask_for_changes(self, parameters: Mapping[str, Any]) -> Reply:
+    def _ask_for_changes(self, parameters: Parameters) -> Reply:
         """What the function changed in its process, in that of any worker that ran it."""
         earlier = self._changes.get(self._current)
         if earlier is not None and self._current != self._in_worker:
@@ -94,7 +94,7 @@ class RememberingSide(Side):
         self._changes[self._current] = reply if earlier is None else Reply(_merge(earlier.value, reply.value))
         return self._changes[self._current]
 
-    def _begin(self, parameters: Mapping[str, Any]) -> None:
+    def _begin(self, parameters: Parameters) -> None:
         """Go on with another function, or with the same one as it was when it was loaded."""
         self._current = json.dumps({name: parameters.get(name) for name in _LOADED}, sort_keys=True)
         self._loading = parameters
@@ -107,7 +107,7 @@ class RememberingSide(Side):
             self._side.call("load", self._loading)
             self._in_worker = self._current
 
-    def _ask(self, method: str, parameters: Mapping[str, Any], arrays: Arrays | None) -> Reply | SideError:
+    def _ask(self, method: str, parameters: Parameters, arrays: Arrays | None) -> Reply | SideError:
         try:
             if method != "load":
                 self._load_in_worker()
@@ -166,7 +166,7 @@ def _merge(one: Mapping[str, Sequence[str]], other: Mapping[str, Sequence[str]])
     return {key: [*dict.fromkeys([*one.get(key, ()), *other.get(key, ())])] for key in (*one, *other)}
 
 
-def _key(method: str, parameters: Mapping[str, Any], arrays: Arrays | None) -> str:
+def _key(method: str, parameters: Parameters, arrays: Arrays | None) -> str:
     digest = hashlib.sha256(f"{method} {json.dumps(dict(parameters), sort_keys=True)}".encode())
     for name, array in sorted((arrays or {}).items()):
         digest.update(f"{name} {array.dtype} {array.shape} ".encode() + array.tobytes())

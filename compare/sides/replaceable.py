@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import tempfile
 import threading
-from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
-from compare.sides._side import Reply, Side
+from compare.sides._side import Parameters, Reply, Side
 from compare.sides.client import LiveSide
 from compare.sides.workers import WorkerSet
 from workloads._spec import Arrays
@@ -41,7 +39,7 @@ class Replaceable(Side):
             self._workers.replace_lost()
             return self._workers.ensure(self.name)
 
-    def call(self, method: str, parameters: Mapping[str, Any], arrays: Arrays | None = None) -> Reply:
+    def call(self, method: str, parameters: Parameters, arrays: Arrays | None = None) -> Reply:
         """Ask the worker that there is now.
 
         Raises:

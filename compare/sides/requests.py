@@ -12,7 +12,7 @@ from compare.sides.framework_host import Worker
 from compare.sides.methods import request
 from compare.sides.replies import Load, Loaded, Seen
 from compare.sides.workers import WorkerSet
-from workloads._framework import Attempted, Compiled, Program, Scalar
+from workloads._framework import Attempted, Compiled, CompilerOptions, Program
 from workloads._protocol import RemoteMethods
 from workloads._recompiling import Named, Staging
 from workloads._spec import Arrays, Dimensions
@@ -106,7 +106,7 @@ def load_twin(side: Side, loading: Loading) -> Loaded:
     return request(Worker.load)(side, loading.of(side.name))
 
 
-def compile_program(side: Side, program: Program, options: Mapping[str, Scalar] | None = None) -> Compiled:
+def compile_program(side: Side, program: Program, options: CompilerOptions | None = None) -> Compiled:
     """Compile any program by this side's XLA.
 
     Args:

@@ -10,7 +10,7 @@ from compare.sides import mapped, wire
 from compare.sides._host import Host
 from compare.sides.replies import Calls, Load, SteppedOn
 from workloads._distributing import Cluster, Collective, Distributing, Division
-from workloads._framework import Size
+from workloads._framework import Scalar, Size
 from workloads._spec import Arrays
 
 
@@ -24,7 +24,7 @@ class Strategies(Host):
         self._side = side
         self._prepared: dict[str, Any] = {}
 
-    def environment(self) -> dict[str, Any]:
+    def environment(self) -> dict[str, Scalar]:
         """Report the versions and the devices of the side."""
         return dict(self._side.environment())
 

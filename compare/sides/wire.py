@@ -14,6 +14,7 @@ from safetensors.numpy import save_file
 
 from compare.arrays import BYTES, PARTS, map_arrays
 from compare.arrays import load_arrays as load_arrays
+from compare.sides._side import Parameters
 from compare.writing import UnwrittenError
 from workloads._framework import Twin
 from workloads._spec import Arrays
@@ -88,7 +89,7 @@ def pack_twin(cases: Mapping[str, Arrays], weights: Arrays, batches: Arrays) -> 
     return twin_arrays
 
 
-def unpack_twin(parameters: Mapping[str, Any], twin_arrays: Arrays) -> Twin:
+def unpack_twin(parameters: Parameters, twin_arrays: Arrays) -> Twin:
     """The twin that a load request describes. Inputs keep the order that the workload gives them."""
     cases: dict[str, dict[str, np.ndarray]] = {}
     for case in parameters["cases"]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -20,7 +20,7 @@ from compare.hlo.stepping import LoadedSteps, StepPrograms
 from compare.hlo.steps import Step, StepProgram, Steps
 from compare.sides import freeing
 from compare.sides._host import Host
-from compare.sides._side import Reply
+from compare.sides._side import Parameters, Reply
 from compare.sides.replies import Described, EqualAs, Print
 from workloads._framework import Scalar, Size, Unsupported
 from workloads._spec import Arrays
@@ -72,7 +72,7 @@ class Programs(Host):
         self._operations = StepPrograms(bindings.load_bytecode)
 
     @override
-    def reply(self, name: str, parameters: Mapping[str, Any], arrays: Arrays) -> Reply:
+    def reply(self, name: str, parameters: Parameters, arrays: Arrays) -> Reply:
         """The reply to one request, whose parameter `released` has the handles that are no longer needed."""
         for handle in parameters.get("released", ()):
             self._loaded.pop(handle, None)
@@ -276,12 +276,11 @@ def pack_fingerprints(results: Sequence[Sequence[Fingerprint]]) -> list[list[Any
 
 def unpack_fingerprints(rows: Sequence[Sequence[Sequence[Any]]]) -> list[list[Fingerprint]]:
     """The fingerprints that were packed."""
-    return [[_fingerprint(*row) for row in calls] for calls in rows]
+    return [[_fingerprint(row) for row in calls] for calls in rows]
 
 
-def _fingerprint(
-    elements: int, kind: str, exact: int, special: Any, scale: float, spread: Any, bits: float, content: str
-) -> Fingerprint:
+def _fingerprint(row: Sequence[Any]) -> Fingerprint:
+    elements, kind, exact, special, scale, spread, bits, content = row
     return Fingerprint(elements, kind, exact, tuple(special), scale, tuple(spread), bits, bytes.fromhex(content))
 
 

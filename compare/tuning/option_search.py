@@ -160,7 +160,8 @@ class Search:
                 why = confirmation.ratio.withheld or f"confirmed as {confirmation.ratio.verdict}"
                 self._note(leader.name, options, SLOWER, why, leader)
                 return confirmation
-            self.reporter.stage(f"{self.name}: parity with {leader.name}", 4)
+            self.reporter.stage(f"{self.name}: parity with {leader.name}", 1)
+            self.reporter.step("gates")
             wrong = self.bench.judge(options)
             self._note(leader.name, options, FAILS if wrong else WINNER, wrong, leader)
             if not wrong:

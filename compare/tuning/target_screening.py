@@ -21,7 +21,7 @@ from compare.prove.on_targets import Lowered, compile_one, lower_program
 from compare.prove.subjects import subject
 from compare.record.target_part import OnTarget
 from compare.sides._side import Side, SideError
-from compare.sides.device_worker import Targets, missing
+from compare.sides.device_worker import DeviceWorker, Targets, missing
 from compare.tuning import candidate_options
 from compare.tuning.candidate_options import Option, Options
 
@@ -95,46 +95,28 @@ def screen(
         program = lower_program(side, pass_, device.platform)
         candidates = {DEFAULT: {}, **candidate_options.singles(tried_options)}
         reporter.stage(f"{device.name}: candidates", len(candidates))
-        rows = [
-            _screen(
-                targets,
-                device,
-                program,
-                (name, options_chosen),
-                tried_options,
-                folder / f"{device.name}-{number}",
-                reporter,
-            )
-            for number, (name, options_chosen) in enumerate(candidates.items())
-        ]
+        rows: list[Screened] = []
+        for name, options_chosen in candidates.items():
+            reporter.step(name)
+            changes = candidate_options.loose(options_chosen, tried_options)
+            row = Screened(name, options_chosen, OnTarget(), changes_numbers=changes)
+            rows.append(_screen(targets.worker, device, program, row, folder / f"{device.name}-{len(rows)}"))
         results[device.name] = ScreenedTarget(device, _rank(rows))
     if all(target.reason for target in results.values()):
         raise RequestError(next(target.reason for target in results.values()))
     return results
 
 
-def _screen(
-    targets: Targets,
-    device: Device,
-    program: Lowered,
-    candidate: tuple[str, Options],
-    tried_options: Sequence[Option],
-    dump: Path,
-    reporter: Reporter,
-) -> Screened:
-    name, options = candidate
-    reporter.step(name)
-    changes = candidate_options.loose(options, tried_options)
+def _screen(worker: DeviceWorker, device: Device, program: Lowered, candidate: Screened, dump: Path) -> Screened:
     try:
         artifact = portable(program.program.artifact)
         program_subject = subject("jax", program.program)
-        compilation, compile_s = compile_one(targets.worker, device, artifact, program_subject, dump, options=options)
+        compilation, compile_s = compile_one(worker, device, artifact, program_subject, dump, options=candidate.options)
         cell = describing.describe(device, compilation)
     except (SideError, UnreadableProgram) as error:
-        reason = error.reason if isinstance(error, SideError) else str(error)
-        return Screened(name, options, OnTarget(reason=reason), changes_numbers=changes)
+        return replace(candidate, cell=OnTarget(reason=error.reason if isinstance(error, SideError) else str(error)))
     spills = sum(launch.spill_bytes or 0 for launch in cell.launched) if compilation.reports else None
-    return Screened(name, options, msgspec.structs.replace(cell, compile_s=compile_s), spills, changes)
+    return replace(candidate, cell=msgspec.structs.replace(cell, compile_s=compile_s), spill_bytes=spills)
 
 
 def _rank(rows: Sequence[Screened]) -> tuple[Screened, ...]:

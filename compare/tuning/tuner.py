@@ -7,28 +7,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from compare.bench.pairs import Measured
 from compare.errors import RequestError
-from compare.inputs.at_size import Prepared, on_pass
-from compare.inputs.port_files import prepare_both
-from compare.inputs.sizes import timed_size
+from compare.inputs.at_size import Prepared
 from compare.measure.phase_processes import Workers
 from compare.progress import Reporter
 from compare.prove.collect import choose_pass
 from compare.run.record_parts import cpu_name
 from compare.sides import requests
 from compare.sides._side import Side, SideError
-from compare.sides.pool import Pool, Source
+from compare.sides.pool import Pool
 from compare.sides.workers import WorkerSet
 from compare.tuning.candidate_gates import CANDIDATE, SIDE, Gates
 from compare.tuning.candidate_options import SPACE, Option, Options, snippet
 from compare.tuning.option_search import PortFails, Refused, Row, Search
 from compare.tuning.racing import Race, Round
 from compare.tuning.screening import DEFAULT, Confirmed, Rules
-from workloads._declared import AnyWorkload
+from workloads._framework import Scalar
 
 
 @dataclass(frozen=True)
@@ -63,7 +60,7 @@ class Tuned:
     pass_: str
     platform: str
     dimensions: Mapping[str, int]
-    environment: Mapping[str, Any]
+    environment: Mapping[str, Scalar]
     threads: int
     rows: Sequence[Row] = ()
     confirmed: Confirmed | None = None
@@ -72,38 +69,23 @@ class Tuned:
     reason: str = ""
 
 
-def tune_workload(
-    workload: AnyWorkload,
-    size: str | None,
-    data: Path | None,
-    sources: Mapping[str, Source],
-    timeout_s: float,
-    plan: Plan,
-    scratch: Path,
-    reporter: Reporter,
-) -> Tuned:
+def tune_workload(small: Prepared, large: Prepared, workers: Workers, plan: Plan, reporter: Reporter) -> Tuned:
     """Search options for the program that the workload is timed on.
 
     Args:
-      workload: whose port is tuned.
-      size: the size that is compiled and timed; None takes `default`.
-      data: a file of training data; None takes the workload's own.
-      sources: where each side comes from.
-      timeout_s: how long a request may take, in seconds.
+      small: the arrays that parity is judged on.
+      large: those that are compiled and timed.
+      workers: start the processes.
       plan: what is searched, and how long it is timed.
-      scratch: a folder for what is needed meanwhile.
       reporter: receives every step.
 
     Raises:
-      RequestError: no such size or pass, no options known for the platform, or the compiler rejects one that was asked
+      RequestError: no such pass, no options known for the platform, or the compiler rejects one that was asked
         for.
       SideError: a side cannot be started, or the port cannot be compiled.
     """
-    instances = prepare_both(workload, timed_size(workload, size), data, scratch, plan.parity_size)
-    small, large = on_pass(instances, plan.main_pass)
-    workers = Workers(sources, scratch, timeout_s, plan.threads)
     # Not entered: that would start both sides, and the machine is to be quiet.
-    pool = Pool(dict(sources), scratch, timeout_s)
+    pool = Pool(dict(workers.sources), workers.scratch, workers.timeout_s)
     with Live(small, large, workers, pool, plan, reporter) as live:
         return _search(live, large, plan, reporter)
 

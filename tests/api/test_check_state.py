@@ -23,9 +23,10 @@ from tensorflow.python.eager import context
 from tensorflow.python.framework import config
 
 import jaxport
-from compare.hlo.executing import Executable, Options
+from compare.hlo.executing import Executable
 from compare.sides.process_state import ProcessState
 from jaxport import _private as private_jax
+from workloads._framework import CompilerOptions
 
 pytestmark = pytest.mark.usefixtures("programs_here")
 
@@ -151,7 +152,7 @@ def test_both_frameworks_and_the_process_are_as_before(
 def test_an_interrupt_arrives_while_the_caller_waits_for_the_judges(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled = ProgramsHere.compile
 
-    def interrupting(executor: ProgramsHere, bytecode: bytes, options: Options) -> Executable:
+    def interrupting(executor: ProgramsHere, bytecode: bytes, options: CompilerOptions) -> Executable:
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
         return compiled(executor, bytecode, options)
 

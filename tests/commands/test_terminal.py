@@ -188,16 +188,35 @@ def test_nothing_is_printed_past_the_one_place() -> None:
 
 
 def test_a_log_is_never_silent_for_long_while_steps_go_on() -> None:
-    seconds = iter([0.0, 0.0, 3.0, 12.0, 12.5, 13.0, 40.0, 41.0])
+    now = [0.0]
     console, file = plain_console(force_terminal=False)
-    reporter = Lines(console, lambda: next(seconds))
+    reporter = Lines(console, lambda: now[0])
     reporter.stage("port: parity", 4)
-    for step in ("tf/jit forward", "jax/jit forward", "sweep", "training"):
+    for now[0], step in ((3.0, "tf/jit forward"), (12.5, "jax/jit forward"), (13.0, "sweep"), (41.0, "training")):
         reporter.step(step)
     assert [line.strip() for line in file.getvalue().splitlines()] == [
         "[   0.0 s] port: parity",
         "[  12.5 s] port: parity: jax/jit forward, step 2 of 4",
         "[  41.0 s] port: parity: training, step 4 of 4",
+    ]
+
+
+def test_the_time_left_follows_from_the_shares_of_the_steps_that_are_done() -> None:
+    """After 20 s a third is done: too early for an estimate. After 60 s two thirds are, so that all ends at 90 s."""
+    now = [0.0]
+    console, file = plain_console(force_terminal=False)
+    reporter = Lines(console, lambda: now[0])
+    reporter.stage("port: parity", {"forward pass": 1.0, "gradients": 1.0, "gates": 1.0})
+    for now[0], step in ((0.0, "forward pass"), (20.0, "gradients"), (60.0, "gates")):
+        reporter.step(step)
+    for now[0] in (75.0, 95.0):
+        reporter.detail("tf/jit")
+    assert [line.partition("] ")[2] for line in file.getvalue().splitlines()] == [
+        "port: parity",
+        "port: parity: gradients, step 2 of 3",
+        "port: parity: gates, step 3 of 3 (about 30 s to the end)",
+        "port: parity: tf/jit, step 3 of 3 (about 15 s to the end)",
+        "port: parity: tf/jit, step 3 of 3",
     ]
 
 

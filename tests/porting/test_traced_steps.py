@@ -89,7 +89,8 @@ def difference(model: Any, change: Change = lambda text: text) -> float:
         with _drawn_numbers.drawn_by_place("float32"):
             wanted = _watched_tape.step_with_loss(partial(model.train_step, data))
         differences.append(abs(float(found) - float(wanted)))
-    return max([*differences, *weight_differences(model, written, module)])
+    # Of NumPy: a difference that is no number is no small one.
+    return float(np.max([*differences, *weight_differences(model, written, module)]))
 
 
 def weight_differences(model: Any, written: Written, module: Any) -> list[float]:
@@ -157,12 +158,12 @@ class Clocked(keras.Model):
         return {}
 
 
-class ByIterations(keras.Model):
+class ByRate(keras.Model):
     def train_step(self, data: Any) -> Any:
         x, y = data
         with tf.GradientTape() as tape:
             loss = self.compute_loss(y=y, y_pred=self(x, training=True))
-            loss *= tf.cast(self.optimizer.iterations % 2, tf.float32)
+            loss *= tf.convert_to_tensor(self.optimizer.learning_rate)
         self.optimizer.apply(tape.gradient(loss, self.trainable_variables))
         return {}
 
@@ -531,7 +532,7 @@ REFUSED = {
     "changes what Python keeps": lambda: steps.small(Counting),
     "reads the clock": lambda: steps.small(Clocked),
     "draws by Python or NumPy": lambda: steps.small(Noisy),
-    "the variable sgd.*iteration, which is no weight of the model": lambda: steps.small(ByIterations),
+    "the variable sgd.*learning_rate, which is no weight of the model": lambda: steps.small(ByRate),
     "does something else with each gradient": lambda: steps.small(OneOtherwise),
     "gives no gradients to an optimizer": lambda: steps.small(OnlyReturning),
     "calls model in training and in inference": lambda: steps.small(InBothModes),

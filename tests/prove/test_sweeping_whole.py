@@ -11,6 +11,7 @@ import pytest
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.pair import Pair
 from compare.parity.breaks import Reached
+from compare.progress import Silent
 from compare.prove import sweeping
 from compare.record.vocabulary import FAIL
 from workloads import ArraySpec
@@ -40,7 +41,7 @@ def test_an_input_that_breaks_fails_though_the_next_cannot_be_run(monkeypatch: p
         instance=instance,
         pool=None,
         deliveries={},
-        reporter=None,
+        reporter=Silent(),
         programs=lambda _: Pair(None, None),
         doubles=SimpleNamespace(programs={("tf", pass_): object() for pass_ in ("forward", "gradients")}),
     )

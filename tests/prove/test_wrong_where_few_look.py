@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from runs import record_of
 
-from compare.cli import main
+from workloads._modes import TF_JIT
 
 TF = """
 import tensorflow as tf
@@ -62,8 +63,8 @@ port = Workload(
 
 
 @pytest.fixture(scope="module")
-def judged(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """The record of every pair, in one run."""
+def judged(tmp_path_factory: pytest.TempPathFactory, programs_here: None) -> Mapping[str, Any]:
+    """The record of every pair, in one run and one mode a side: what is judged here are the gates."""
     folder = tmp_path_factory.mktemp("pairs")
     for name, text in {"original": TF, "right": RIGHT, "wrong": WRONG}.items():
         (folder / f"{name}.py").write_text(text)
@@ -71,21 +72,20 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     for port, (side, name) in ports.items():
         (folder / f"{port}.py").write_text(PORT.format(side=side, name=name, inputs=INPUTS[name]))
     paths = [str(folder / f"{port}.py") for port in ports]
-    assert main(["run", *paths, "--parity-only", "-o", str(folder / "out")]) == 1
-    return json.loads((folder / "out/results.json").read_text())["workloads"]
+    return record_of(*paths, plans=(), modes=(TF_JIT,), parity_only=True)["workloads"]
 
 
 @pytest.mark.parametrize("name", INPUTS)
-def test_the_honest_port_passes(judged: dict[str, Any], name: str) -> None:
+def test_the_honest_port_passes(judged: Mapping[str, Any], name: str) -> None:
     part = judged[f"right_{name}"]
     assert (part["parity"]["verdict"], part["failures"]) == ("pass", [])
 
 
 @pytest.mark.parametrize("name", INPUTS)
-def test_the_wrong_port_fails(judged: dict[str, Any], name: str) -> None:
+def test_the_wrong_port_fails(judged: Mapping[str, Any], name: str) -> None:
     assert judged[f"wrong_{name}"]["parity"]["verdict"] == "fail"
 
 
-def test_an_operation_without_a_kernel_is_judged_by_what_runs_op_by_op(judged: dict[str, Any]) -> None:
+def test_an_operation_without_a_kernel_is_judged_by_what_runs_op_by_op(judged: Mapping[str, Any]) -> None:
     oracle = judged["right_determinant"]["parity"]["oracle"]["forward"]
     assert "tf native (run op by op, its program unseen: XLA has no kernel for LogMatrixDeterminant)" in oracle

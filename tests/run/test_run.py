@@ -18,7 +18,7 @@ from compare.inputs.at_size import Prepared, digest, prepare_both
 from compare.inputs.request import Plan
 from compare.measure import timed_samples, timed_sets
 from compare.plain_json import to_json, write_json
-from compare.progress import Reporter
+from compare.progress import Position, Reporter, Steps
 from compare.record.envelope import SCHEMA, Record
 from compare.record.results_file import load, load_plain, save
 from compare.record.vocabulary import CELLS
@@ -53,8 +53,8 @@ class Told(Reporter):
         self.results: list[str] = []
         self.details: list[str] = []
 
-    def stage(self, text: str, steps: int) -> None:
-        self.stages[text] = (steps, [])
+    def stage(self, text: str, steps: Steps) -> None:
+        self.stages[text] = (Position(steps, 0.0).count, [])
 
     def step(self, text: str) -> None:
         self.stages[list(self.stages)[-1]][1].append(text)
@@ -221,9 +221,17 @@ def test_the_reporter_is_told_of_every_stage_and_its_steps(whole: dict[str, Any]
         *timed,
         "limits on 1 thread",
     ]
-    assert told.results == ["scale_and_add: parity holds"]
-    steps = told.stages["scale_and_add: parity and programs"][1]
-    assert {"jax/jit forward", "tf/eager forward", "jax float64 gradients", "tf/graph profile"} <= set(steps)
+    assert told.results == [
+        "scale_and_add: forward pass: structure, semantics, rounding hold on the drawn arrays",
+        "scale_and_add: gradients: structure, gradients hold on the drawn arrays",
+        "scale_and_add: pass: structure, semantics, rounding, gradients; not applicable: training",
+        "scale_and_add: pass: stability",
+        "scale_and_add: parity holds",
+    ]
+    announced, steps = told.stages["scale_and_add: parity and programs"]
+    assert steps == ["forward pass", "gradients", "gates", "stability, forward", "stability, gradients", "programs"]
+    assert announced == len(steps)
+    assert {"jax/jit forward", "tf/eager forward", "jax float64 gradients", "tf/graph profile"} <= set(told.details)
     assert all(told.stages[stage][1] == ["starting", "scale_and_add"] for stage in (*timed, "compiling on 1 thread"))
     assert all(0 < len(steps) <= announced for announced, steps in told.stages.values())
 

@@ -251,7 +251,7 @@ class Scripted(Side):
             raise Unavailable(self.name, method, "no such pass")
         if method == "profile":
             raise SideError(self.name, method, "went wrong")
-        return Reply({"plain": [1, None]}, {"output": np.asarray(2.5)[()], "t": np.ones((2, 3)).T})
+        return Reply({"plain": 1, "nothing": None}, {"output": np.asarray(2.5)[()], "t": np.ones((2, 3)).T})
 
     def close(self) -> None:
         """Nothing is open."""
@@ -282,7 +282,7 @@ def test_a_refusal_is_replayed_as_the_kind_that_it_was(
 
 def test_a_reply_is_replayed_whole(scripted: Path) -> None:
     reply = RecordedSide("tf", scripted).call("environment", {})
-    assert reply.value == {"plain": [1, None]}
+    assert reply.value == {"plain": 1, "nothing": None}
     assert reply.arrays["output"].shape == ()
     np.testing.assert_array_equal(reply.arrays["t"], np.ones((3, 2)))
 

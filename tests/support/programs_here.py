@@ -11,10 +11,11 @@ from compare.hlo import artifacts, bindings
 from compare.hlo.arrays import held
 from compare.hlo.arrays.fingerprints import Fingerprint
 from compare.hlo.arrays.layouts import Equal
-from compare.hlo.executing import Executable, Executor, Held, Options, Runnable
+from compare.hlo.executing import Executable, Executor, Held, Runnable
 from compare.hlo.stepping import LoadedSteps, StepPrograms
 from compare.hlo.steps import Steps
 from compare.sides import xla
+from workloads._framework import CompilerOptions
 
 
 class ProgramsHere(Executor):
@@ -30,7 +31,7 @@ class ProgramsHere(Executor):
     def read_text(self, text: str) -> bytes:
         return bindings.hlo_from_text(text)
 
-    def compile(self, bytecode: bytes, options: Options) -> Executable:
+    def compile(self, bytecode: bytes, options: CompilerOptions) -> Executable:
         return _Compiled(bindings.load_bytecode(bytecode, options))
 
     def compile_steps(self, steps: Steps) -> Runnable:

@@ -20,6 +20,7 @@ from workloads._framework import (
     Attempted,
     Entry,
     Prepared,
+    Scalar,
     Twin,
     Unsupported,
 )
@@ -89,7 +90,7 @@ class Peer(Framework, ABC):
           Unsupported: the peer cannot do this pass.
         """
 
-    def environment(self) -> dict[str, Any]:
+    def environment(self) -> dict[str, Scalar]:
         """Version and device."""
         device = jax.devices()[0].platform
         return {"version": self.version(), "jax": jax.__version__, "device": device, "threads": "default"}
