@@ -16,7 +16,8 @@ from compare.parity import stability
 from compare.parity.breaks import Outcome
 from compare.parity.measure import is_float, wide
 from compare.parity.stability import BETTER, HOLDS, UNJUDGED, Rounding
-from compare.prove.open_regions import Arguments, CutValues, OpenRegions, RegionGroup, RegionInputs
+from compare.prove.cut_values import CutValues
+from compare.prove.open_regions import Arguments, OpenRegions, RegionGroup, RegionInputs
 from compare.prove.swept_calls import CallResults, judge_calls, measure_rounding
 from compare.regions.open_programs import OpenPrograms
 from workloads._framework import GRADIENTS

@@ -16,7 +16,8 @@ from compare.hlo.align import align
 from compare.hlo.levels import STRUCTURE, Subject
 from compare.hlo.pair import Pair
 from compare.inputs.at_size import Prepared
-from compare.prove.open_regions import Arguments, CutValues, OpenRegions, RegionKey
+from compare.prove.cut_values import CutValues
+from compare.prove.open_regions import Arguments, OpenRegions, RegionKey
 from compare.prove.shared_parameters import updates
 from compare.prove.subjects import cases, subjects
 from compare.regions.checking import find_faults

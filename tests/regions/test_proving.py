@@ -22,8 +22,9 @@ from compare.hlo.artifacts import hlo_of_artifact
 from compare.hlo.levels import STRUCTURE, Subject
 from compare.hlo.pair import Pair
 from compare.parity.measure import wide
+from compare.prove.cut_values import CutValues
 from compare.prove.exact_regions import regions_hold_exactly
-from compare.prove.open_regions import CutValues, OpenRegions
+from compare.prove.open_regions import OpenRegions
 from compare.regions.checking import find_faults
 from compare.regions.feeding import find_more_matches
 from compare.regions.parts import Regions
