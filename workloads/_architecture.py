@@ -24,9 +24,10 @@ CLIP = "ClipByNorm"
 
 LOGITS = "Logits"
 METRIC = "Metric"
+"""Likewise of what the softmax or sigmoid at the end of a call is taken of: it has the number of the call."""
+
 ITERATIONS = "iterations of "
 """Before the attribute of an optimizer: the key of its count of updates in a step."""
-"""Likewise of what the softmax or sigmoid at the end of a call is taken of: it has the number of the call."""
 
 
 @dataclass(frozen=True)

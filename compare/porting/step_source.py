@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from compare.porting.counter_range import require_range
 from compare.porting.functions.needed_nodes import needed_numbers
 from compare.porting.functions.statements import Line, Variable, render
 from compare.porting.functions.written_module import LEFT_OUT, Module
@@ -263,6 +264,8 @@ def _body(step: TracedStep, around: Surroundings, leaves: _Leaves) -> list[str]:
         for name in around.optimizers
         if _is_read(body, traced.weights, count, f"{ITERATIONS}{name}")
     }
+    numbers = [body.inputs[count + traced.weights.index(key)] for key in counters]
+    require_range(body, numbers, traced.function.bodies, arrays)
     inputs += leaves.values(step, around, counters)
     inputs += [Value(capture.result, host=arrays.get(capture.name)) for capture in traced.function.captured]
     follows = next((value for value in inputs if value.result.follows), None)
@@ -279,9 +282,9 @@ def _body(step: TracedStep, around: Surroundings, leaves: _Leaves) -> list[str]:
     first_lines = [
         Line("inputs" if of_model > 1 else "inputs[0]", tuple(variables[:of_model])),
         *([Line("targets", tuple(variables[of_model:]))] if step.targets else []),
-        # As the step begins: of whole numbers with signs, so that differences are what they are in TensorFlow.
+        # The count before any update. nnx counts in uint32, where a difference below 0 wraps; TensorFlow in int64.
         *(
-            Line(f"{around.optimizers[key.removeprefix(ITERATIONS)]}.step[...].astype(jnp.int32)", (variable,))
+            Line(f"{around.optimizers[key.removeprefix(ITERATIONS)]}.step[...].astype(int)", (variable,))
             for key, variable in counters.items()
         ),
     ]

@@ -130,7 +130,8 @@ class _Planning:
         places = self._places(slot, weights)
         subject = f"the optimizer ({self._source.class_name}): {slot.key.removeprefix(PREFIX)}"
         if not places and slot.name in (RATE, STEPS):
-            reason = f"{_NO_COUNT}: Keras has taken {self._sources[slot.key]}"
+            steps = self._sources[slot.key]
+            reason = f"{_NO_COUNT}: Keras has taken {steps}; if a step reads it, set optimizer.step[...] = {steps}"
             self.left[slot.key] = _RATE_IN_CODE if slot.name == RATE else reason
             return
         if not places:

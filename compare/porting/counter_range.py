@@ -1,0 +1,89 @@
+"""How large whole numbers get that a training step computes of an optimizer's counter.
+
+TensorFlow counts in int64, and JAX without x64 in 32 bits: there a square wraps from step 46,341 on, and no gate trains
+for so long.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from compare.porting.safe_expressions import UnwritableError
+from workloads._function_graph import Body, Node
+
+STEPS = 1_000_000
+"""A training step has to be right up to so many updates."""
+MOST = 2**31 - 1
+"""The largest number that JAX has without x64."""
+
+Bounds = Mapping[int, float]
+"""By number of a node, the largest magnitude of its whole numbers."""
+
+_RULES: Mapping[str, Callable[[Sequence[float]], float]] = {
+    **dict.fromkeys(("Add", "AddV2", "AddN", "Sub"), sum),
+    "Mul": math.prod,
+    "SquaredDifference": lambda operands: sum(operands) ** 2,
+    "Square": lambda operands: operands[0] ** 2,
+    "Pow": lambda operands: math.inf if operands[1] > 64 else max(operands[0], 1.0) ** operands[1],
+    "LeftShift": lambda operands: math.inf if operands[1] > 64 else operands[0] * 2.0 ** operands[1],
+    **dict.fromkeys(("Sum", "Prod", "Cumsum", "Cumprod", "MatMul", "BatchMatMulV2", "Einsum"), lambda _: math.inf),
+}
+"""By type of operation, how large its result gets; of others it is as large as what it is computed of."""
+
+_CALLS = {"If": 1, "StatelessIf": 1, "Case": 1, "StatelessCase": 1, "PartitionedCall": 0, "StatefulPartitionedCall": 0}
+"""By type of operation that calls bodies, how many of its inputs they do not take."""
+
+
+def require_range(
+    body: Body, counters: Sequence[int], bodies: Sequence[Body], arrays: Mapping[str, np.ndarray]
+) -> None:
+    """Check that JAX has each whole number that a step computes of a counter; bodies of loops are not looked into.
+
+    Args:
+      body: the step.
+      counters: numbers of the nodes that stand for counters.
+      bodies: all that the step calls.
+      arrays: constants by their keys.
+
+    Raises:
+      UnwritableError: one is too large for 32 bits.
+    """
+    _require(body, dict.fromkeys(counters, float(STEPS)), bodies, arrays)
+
+
+def _require(body: Body, bounds: Bounds, bodies: Sequence[Body], arrays: Mapping[str, np.ndarray]) -> None:
+    bounds = dict(bounds)
+    for number, node in enumerate(body.nodes):
+        if number in bounds or not any(place in bounds for place, _ in node.inputs):
+            continue
+        operands = [bounds.get(place) or _largest(body.nodes[place], output, arrays) for place, output in node.inputs]
+        is_whole = bool(node.results) and node.results[0].dtype in ("int32", "int64")
+        bound = _RULES.get(node.type, max)(operands) if is_whole else max(operands)
+        if bound > MOST:
+            raise UnwritableError(
+                f"{node.type} makes a whole number of optimizer.iterations that JAX does not have in 32 bits after "
+                f"{STEPS:,} steps: cast the counter to a float first"
+            )
+        if is_whole:
+            bounds[number] = bound
+        _require_in_bodies(node, bounds, bodies, arrays)
+
+
+def _require_in_bodies(node: Node, bounds: Bounds, bodies: Sequence[Body], arrays: Mapping[str, np.ndarray]) -> None:
+    if node.type not in _CALLS:
+        return
+    places = [place for place, _ in node.inputs][_CALLS[node.type] :]
+    for body in (bodies[number] for numbers in node.bodies.values() for number in numbers):
+        inner = {number: bounds[place] for number, place in zip(body.inputs, places, strict=False) if place in bounds}
+        _require(body, inner, bodies, arrays)
+
+
+def _largest(node: Node, output: int, arrays: Mapping[str, np.ndarray]) -> float:
+    """The largest magnitude of a result that is the same in each step; 1 of what is not, such as a batch."""
+    array = arrays.get(node.constant or (node.known[output] if node.known else ""))
+    if array is None or array.dtype.kind not in "iu" or not array.size:
+        return 1.0
+    return float(np.abs(array.astype(float)).max())
