@@ -83,7 +83,7 @@ class Reading:
             # As the model is, or what Keras fills in where nothing is said.
             keywords.pop("training", None)
         if self._trace.followed and training is False:
-            # Followed as in training: this one is told that it never is.
+            # The model was followed in training, and this call has training=False in each mode.
             keywords["training=False"] = True
         elif id(node) in self.always:
             keywords["training=True"] = True
@@ -102,19 +102,19 @@ class Reading:
 
 
 def always_trained(model: Any, reading: Reading) -> Set[int]:
-    """The ids of the calls that are told to train where the model is not."""
-    counts = dict(_told_to_train(reading))
+    """The ids of the calls that have training=True although the model runs in inference."""
+    counts = dict(_calls_in_training(reading))
     if not counts:
         return frozenset()
     try:
         still = Reading(_traced_calls.trace(model, training=False))
     except Unsupported:
         return frozenset()
-    return {counts[place] for place, _ in _told_to_train(still) if place in counts}
+    return {counts[place] for place, _ in _calls_in_training(still) if place in counts}
 
 
-def _told_to_train(reading: Reading) -> Iterator[tuple[tuple[int, int], int]]:
-    """The layer and the number of each call that is told to train, and the id of the call."""
+def _calls_in_training(reading: Reading) -> Iterator[tuple[tuple[int, int], int]]:
+    """The layer and the number of each call with training=True, and the id of the call."""
     counts = Counter[int]()
     for node in reading.nodes:
         counts[id(node.operation)] += 1

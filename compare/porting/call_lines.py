@@ -155,7 +155,7 @@ class CallLines:
         return f"self.{attribute}({', '.join(texts)})"
 
     def _remark_mode(self, path: str, caller: Caller) -> None:
-        """Say where a call is told not to train, which a fit() of Keras overrides, and so does the port."""
+        """Add a remark for a call with training=False: `fit` of Keras overrides that, and so does the port."""
         remark = (
             f"{comment_text(path)}: its call has training=False, which fit() of this Keras overrides, and so does "
             "train() of the port"
@@ -167,7 +167,7 @@ class CallLines:
         shapes = ", ".join(shape_text(self.owner.graph.tensors[number].shape) for number in call.outputs)
         layer = self.draft.layers[path]
         shapes += ", with training=False" if call.keywords.get(TRAINING) is False else ""
-        # The name of an operation is one that Keras counted up, nobody's choice.
+        # Keras numbers operations: the user did not choose their names.
         has_own_name = layer.module == MODULE or self.owner.attributes.get(path, "").rstrip("_") == layer.step
         return shapes if has_own_name else f"{comment_text(layer.step)}: {shapes}"
 

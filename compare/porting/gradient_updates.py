@@ -28,7 +28,7 @@ _ONE = "gradient"
 
 
 class GradientUpdates(TapedFunctions):
-    """Writes what becomes of gradients: transformations, and updates by an optimizer."""
+    """Writes how a step transforms gradients, and how its optimizers apply them."""
 
     def _update(self, index: int, node: Node) -> list[Value]:
         """The weights behind an update by an optimizer."""

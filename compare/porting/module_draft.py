@@ -32,7 +32,7 @@ class Draft:
       constants: that the module reads from a file, by name.
       penalties: of activities.
       blocks: the classes that are written.
-      held: which layers a model holds.
+      held: the layers that each model has as attributes.
     """
 
     def __init__(self, architecture: Architecture) -> None:

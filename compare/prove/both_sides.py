@@ -92,34 +92,27 @@ class BothSides:
           BadTarget: the function or file that was named for a side does not exist.
         """
 
-        def ask(delivery: Collected) -> list[Failure]:
-            count_before = len(delivery.failures)
-
-            def ask_side() -> None:
-                side = self.pool.get(delivery.side)
-                for pass_ in passes:
-                    collect_pass(side, pass_, self.instance, delivery, self.reporter)
-
-            if not delivery.lost:
-                survive(delivery, ask_side)
-            return delivery.failures[count_before:]
+        def ask(side: Side, delivery: Collected) -> None:
+            for pass_ in passes:
+                collect_pass(side, pass_, self.instance, delivery, self.reporter)
 
         self._ask_each(ask)
 
     def note_changes(self) -> None:
         """Note what the workload's code changed in the processes of both sides."""
+        self._ask_each(_note_changes_in)
 
-        def ask(delivery: Collected) -> list[Failure]:
+    def _ask_each(self, ask: Callable[[Side, Collected], None]) -> None:
+        """Ask both sides at once; what fails is added to `failures`, and a side that is lost is not asked."""
+
+        def ask_one(delivery: Collected) -> list[Failure]:
             count_before = len(delivery.failures)
             if not delivery.lost:
-                survive(delivery, lambda: _note_changes_in(self.pool.get(delivery.side), delivery))
+                survive(delivery, lambda: ask(self.pool.get(delivery.side), delivery))
             return delivery.failures[count_before:]
 
-        self._ask_each(ask)
-
-    def _ask_each(self, ask: Callable[[Collected], list[Failure]]) -> None:
         with ThreadPoolExecutor(len(SIDES)) as threads:
-            for failures in threads.map(ask, self.deliveries.values()):
+            for failures in threads.map(ask_one, self.deliveries.values()):
                 self.failures.extend(failures)
 
     def with_doubles(self, passes: Collection[str] = PASSES) -> BothSides:
