@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import random
 import sys
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -110,6 +111,12 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
         return (yield)
     finally:
         _forbidden.clear()
+
+
+@pytest.fixture(autouse=True)
+def same_draws() -> None:
+    """Keras draws the seeds of its initializers from `random`: each test has the same weights every time."""
+    random.seed(0)
 
 
 @pytest.fixture(scope="session", autouse=True)
