@@ -231,7 +231,7 @@ def layers_kept(trace: Trace, dtypes: Mapping[str, str]) -> Iterator[None]:
                 _traced_calls.remember(layer, *symbols)
             # Keras itself leaves out `training` for a layer that takes none.
             known_keywords = {name: value for name, value in symbols[1].items() if name not in unknown}
-            with _noted_calls.specified_by_call(layer):
+            with _noted_calls.specified_by_call(layer), _drawn_numbers.drawn_for_shapes():
                 spec = layer.compute_output_spec(*symbols[0], **known_keywords)
         finally:
             inside[0] = False

@@ -52,6 +52,14 @@ def drawn_as_operations(wider: Mapping[str, str]) -> Iterator[None]:
             raise Unsupported("a seed in it gives more than floats of a normal or uniform distribution")
 
 
+@contextmanager
+def drawn_for_shapes() -> Iterator[None]:
+    """Inside a trace, a call runs for the shapes of its results, in a graph that is dropped: its seeds are no draws."""
+    with ExitStack() as stack:
+        replace_until_end(stack, keras.random.SeedGenerator, "next", lambda *_, **__: tf.constant([0, 0], tf.int32))
+        yield
+
+
 def check_draws(graph: tf.Graph) -> None:
     """Check that all floats in a graph are drawn by functions that are replaced while a model is judged.
 
