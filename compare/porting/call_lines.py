@@ -168,7 +168,7 @@ class CallLines:
         layer = self.draft.layers[path]
         shapes += ", with training=False" if call.keywords.get(TRAINING) is False else ""
         # Keras numbers operations: the user did not choose their names.
-        has_own_name = layer.module == MODULE or self.owner.attributes.get(path, "").rstrip("_") == layer.step
+        has_own_name = layer.module == MODULE or self.owner.attributes.get(path, "").strip("_") == layer.step.strip("_")
         return shapes if has_own_name else f"{comment_text(layer.step)}: {shapes}"
 
 

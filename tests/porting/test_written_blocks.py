@@ -415,3 +415,55 @@ def test_a_model_in_which_nothing_repeats_is_written_layer_by_layer() -> None:
     written = written_of(model)
     assert [*classes_in(written.text)] == [written.class_name]
     assert "nnx.Conv(in_features=3, out_features=4" in written.text and "nnx.List" not in written.text
+
+
+class Encoder(L.Layer):
+    """A layer of the user's own with two inputs, as those of transformers."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name=name)
+        self.dense = L.Dense(4, activation="tanh")
+
+    def build(self, input_shape: Any) -> None:
+        self.dense.build(input_shape)
+
+    def call(self, inputs: Any, kept: Any) -> Any:
+        return inputs + self.dense(inputs) * kept
+
+
+def encoders(taken: tuple[int, ...] = (4,)) -> Any:
+    """Five equal layers in a row; a later one reads another mask."""
+    inputs: list[Any] = [keras.Input((4,), name="x"), keras.Input((1,), name="kept")]
+    (x, kept), results = inputs, list[Any]()
+    for number in range(5):
+        x = Encoder(f"encoder_{number}")(x, kept if number < 4 else 1.0 - kept)
+        results.append(x)
+    return keras.Model(inputs, [L.Dense(2, name="top")(results[number]) for number in taken[:1]] + [x])
+
+
+def test_equal_layers_in_a_row_are_a_list_and_a_loop() -> None:
+    model = with_weights(encoders())
+    written, module = module_of(model)
+    assert "self.encoders = nnx.List(Encoder(rngs=rngs) for _ in range(4))" in written.text
+    assert written.text.count("class Encoder") == 1
+    assert written.names["encoder_2"] == "encoders.2" and "encoder_4" not in written.names
+    check_same(model, module)
+    module.encoders[0], module.encoders[1] = module.encoders[1], module.encoders[0]
+    with pytest.raises(AssertionError):
+        check_same(model, module)
+
+
+def test_a_row_ends_where_its_result_is_read() -> None:
+    model = with_weights(encoders((2,)))
+    written, module = module_of(model)
+    assert "range(3)" in written.text and "range(4)" not in written.text
+    check_same(model, module)
+
+
+def test_what_a_training_names_stands_in_a_row() -> None:
+    model = encoders()
+    model.get_layer("encoder_1").dense.trainable = False
+    model.compile("adam", "mse")
+    written = written_of(model)
+    training = training_source(_keras_compiled.of_model(model), written)
+    assert "FROZEN = (('encoders', 1,), )" in training.text
