@@ -12,7 +12,6 @@ from compare.errors import RequestError
 from compare.writing import write_atomically, writing
 
 PORT, TEST_FILE = "port.py", "test_port.py"
-BUILDS = {"tf": "build_tf.py", "jax": "build_jax.py"}
 
 
 def check_folder(folder: Path, anew: bool) -> None:

@@ -95,7 +95,7 @@ if __name__ == "__main__":
     build().save("model.keras")
     place().save("code.keras")
 """
-TEXTS = ("model_jax.py", "training_jax.py", "port.py", "build_tf.py", "build_jax.py", "test_port.py")
+TEXTS = ("model_jax.py", "training_jax.py", "port.py", "test_port.py")
 
 
 @pytest.fixture(scope="module")
