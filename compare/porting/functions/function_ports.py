@@ -21,14 +21,15 @@ from compare.porting.functions.function_source import (
     function_source,
 )
 from compare.porting.port_builders import BUILD_JAX, BUILD_TF, Builder, builders_text
-from compare.porting.port_folders import PORT, TEST_FILE, original_from, written_anew
+from compare.porting.port_facts import PortFacts
+from compare.porting.port_folders import PORT, README, TEST_FILE, find_files_of_user, original_from, written_anew
 from compare.porting.port_source import TEST
 from compare.sides.model_worker import ModelWorker
 from workloads._function_graph import Captured, Result
 from workloads._saved_graph import SavedGraph, plain
 from workloads._spec import ArraySpec
 
-FILES = (MODULE, CONSTANTS, WEIGHTS_FILE, PORT, TEST_FILE)
+FILES = (MODULE, CONSTANTS, WEIGHTS_FILE, PORT, TEST_FILE, README)
 
 
 @dataclass(frozen=True)
@@ -37,11 +38,20 @@ class FunctionPort:
 
     Attributes:
       folder: of it.
+      facts: what its README says.
       written: the function.
+      files_of_user: under names of the port's, which were not written.
     """
 
     folder: Path
+    facts: PortFacts
     written: WrittenFunction
+    files_of_user: tuple[str, ...] = ()
+
+    @property
+    def weights(self) -> int:
+        """How many were carried."""
+        return len(self.written.values)
 
     @property
     def file(self) -> Path:
@@ -77,7 +87,8 @@ def write(reference: str, inputs: Sequence[str], folder: Path, worker: ModelWork
         f"function_port(original, {list(sized_specs)!r}, dtype)",
         (f"original = str(Path(__file__).parent / {original!r})",),
     )
-    return _write(function, texts(function, specs, original, build if function.weights else None), folder)
+    contents = texts(function, specs, original, build if function.weights else None)
+    return _write(function, contents, folder, _facts(function, specs, original))
 
 
 def write_saved(selection: SavedGraph, inputs: Sequence[str], folder: Path, worker: ModelWorker) -> FunctionPort:
@@ -110,7 +121,8 @@ def write_saved(selection: SavedGraph, inputs: Sequence[str], folder: Path, work
         f"saved_graph_port(original, {sized_specs!r}, dtype, {weights_text})",
         ("here = Path(__file__).parent", f"original = SavedGraph({arguments})"),
     )
-    return _write(function, texts(function, specs, f"{PORT}:{BUILD_TF}", build), folder)
+    contents = texts(function, specs, f"{PORT}:{BUILD_TF}", build)
+    return _write(function, contents, folder, _facts(function, specs, location))
 
 
 def _named_sizes(result: Result) -> ArraySpec[int | str]:
@@ -123,13 +135,33 @@ _AXES = ("batch", "length", "width", "depth", "height")
 """Names of axes that a file leaves open."""
 
 
-def _write(function: WrittenFunction, plain_texts: Mapping[str, str], folder: Path) -> FunctionPort:
+def _facts(function: WrittenFunction, specs: Mapping[str, ArraySpec[int | str]], original: str) -> PortFacts:
+    inputs = ", ".join(f"{name} {spec.dtype}[{', '.join(map(str, spec.shape))}]" for name, spec in specs.items())
+    names = [function.name, *["load_weights"] * bool(function.values)]
+    return PortFacts(
+        name=function.name,
+        what="A port in `jax.numpy`",
+        original=original,
+        subject=function.name,
+        module=MODULE,
+        inputs=inputs,
+        outputs="",
+        loading=(
+            f"from {MODULE.removesuffix('.py')} import {', '.join(names)}",
+            *["weights = load_weights()"] * bool(function.values),
+        ),
+        obstacle="a function has no training step",
+    )
+
+
+def _write(function: WrittenFunction, plain_texts: Mapping[str, str], folder: Path, facts: PortFacts) -> FunctionPort:
     contents: dict[str, str | bytes] = {file: format_source(text, file) for file, text in plain_texts.items()}
     for file, arrays in ((CONSTANTS, function.constants), (WEIGHTS_FILE, function.values)):
         if arrays:
             contents[file] = save({key: np.asarray(array, order="C") for key, array in arrays.items()})
     with written_anew(folder, FILES, contents):
-        return FunctionPort(folder, function)
+        pass
+    return FunctionPort(folder, facts, function, find_files_of_user(folder, FILES))
 
 
 def predict_port(reference: str, inputs: Sequence[str], worker: ModelWorker) -> PredictedPort:
