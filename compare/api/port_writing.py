@@ -18,11 +18,13 @@ from compare.porting import writing_ports
 from compare.porting.functions import function_ports
 from compare.porting.functions.function_ports import FunctionPort
 from compare.porting.functions.function_source import MODULE
-from compare.porting.port_folders import check_folder
+from compare.porting.port_folders import README, check_folder
 from compare.porting.port_source import Sizes
 from compare.porting.writing_ports import Port
 from compare.progress import Reporter
+from compare.record.envelope import Record
 from compare.report import table_page, verdicts
+from compare.report.port_readme import readme
 from compare.report.showable import one_line
 from compare.run import whole_run
 from compare.run.whole_run import RunResult
@@ -30,6 +32,7 @@ from compare.sides._side import SIDES
 from compare.sides.model_worker import ModelWorker
 from compare.sides.pool import Source
 from compare.sides.weight_workers import KerasModel, WeightWorkers
+from compare.writing import write_atomically
 from workloads._modes import Mode
 from workloads._saved_graph import SavedGraph
 
@@ -100,7 +103,8 @@ def write_port(model: NamedModel, folder: Path, writing: Writing, progress: Repo
     port = write(model, folder, writing.sizes, None)
     unwritten_places, files = find_unwritten(port)
     file = judged_file(port) if writing.run else None
-    report = None if file is None else report_of(judge(file, dict.fromkeys(SIDES), model.timeout_s, progress).record)
+    pythons: dict[str, str | None] = dict.fromkeys(SIDES)
+    report = None if file is None else report_of(judge(port, file, pythons, model.timeout_s, progress).record)
     return WrittenPort(folder, port.file, unwritten_places, files, report)
 
 
@@ -139,7 +143,7 @@ def _check_options(model: NamedModel, sizes: Sizes) -> None:
 
 
 def write(model: NamedModel, folder: Path, sizes: Sizes, jax_python: str | None) -> Port | FunctionPort:
-    """Write a port of a Keras model, or with inputs of a function.
+    """Write a port of a Keras model, or with inputs of a function, and its README.
 
     Args:
       model: that is ported.
@@ -150,6 +154,12 @@ def write(model: NamedModel, folder: Path, sizes: Sizes, jax_python: str | None)
     Raises:
       RequestError: the model cannot be read.
     """
+    port = _write(model, folder, sizes, jax_python)
+    _write_readme(port, judged_file(port), None)
+    return port
+
+
+def _write(model: NamedModel, folder: Path, sizes: Sizes, jax_python: str | None) -> Port | FunctionPort:
     with ExitStack() as stack:
         if is_saved_graph(model.target):
             path = Path(model.target)
@@ -162,6 +172,13 @@ def write(model: NamedModel, folder: Path, sizes: Sizes, jax_python: str | None)
             return function_ports.write(model.target, model.inputs, folder, worker)
         workers = WeightWorkers(model.python, jax_python, model.timeout_s, stack)
         return writing_ports.write(KerasModel(model.target, custom=model.custom), folder, sizes, workers)
+
+
+def _write_readme(port: Port | FunctionPort, file: Path | None, record: Record | None) -> None:
+    """Write README.md, unless there is one of the user's own."""
+    if README not in port.files_of_user:
+        text = readme(port, find_unwritten(port)[0], file.name if file else "", record)
+        write_atomically(port.folder / README, text)
 
 
 def find_unwritten(port: Port | FunctionPort) -> tuple[Sequence[str], Sequence[str]]:
@@ -182,11 +199,18 @@ def judged_file(port: Port | FunctionPort) -> Path | None:
     return port.rest if port.rest is not None else port.file if port.computes else None
 
 
-def judge(file: Path, pythons: Mapping[str, str | None], timeout_s: float, progress: Reporter) -> RunResult:
-    """Judge a written port by the gates.
+def judge(
+    port: Port | FunctionPort,
+    file: Path,
+    pythons: Mapping[str, str | None],
+    timeout_s: float,
+    progress: Reporter,
+) -> RunResult:
+    """Judge a written port by the gates, and say in its README what they say.
 
     Args:
-      file: that `jaxport run` takes.
+      port: that was written.
+      file: of it that `jaxport run` takes.
       pythons: by side, its interpreter; None is this one.
       timeout_s: how long a worker may take for one request.
       progress: shows each step.
@@ -199,4 +223,6 @@ def judge(file: Path, pythons: Mapping[str, str | None], timeout_s: float, progr
         modes=MODES,
         parity_only=True,
     )
-    return whole_run.run(request, progress)
+    result = whole_run.run(request, progress)
+    _write_readme(port, file, result.record)
+    return result

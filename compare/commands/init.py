@@ -38,9 +38,10 @@ _INCOMPLETE = "the port is written whole, and results are missing"
 HELP = Help(
     description="""\
 Write a Flax NNX port of a Keras model: a module with the model's own names of layers, one line a layer; the training
-that the model was compiled for; its weights; the port file that `jaxport run` takes; and a test. Then judge it by the
-gates. What cannot be written, such as a Lambda, is a method that raises NotImplementedError, with the layer's name and
-line; all but these is judged then, with drawn values in their place, and the port does not hold.
+that the model was compiled for, and a script for it; its weights; the port file that `jaxport run` takes; a test; and a
+README. Then judge it by the gates. What cannot be written, such as a Lambda, is a method that raises
+NotImplementedError, with the layer's name and line; all but these is judged then, with drawn values in their place, and
+the port does not hold.
 
 SRC is a .keras or .h5 file, of Keras 2 too, which Keras builds in its safe mode, with the classes that --custom names;
 or FILE.py:NAME, a function that makes a model, compiled or not. A model with a call of its own is followed by that
@@ -150,7 +151,7 @@ def _conclude(options: argparse.Namespace, port: Port) -> Conclusion | None:
     """The verdict on a port; None where nothing is left and nothing was to be judged."""
     if port_writing.find_unwritten(port)[0]:
         return _conclude_unfinished(options, port)
-    return None if options.no_run else _whole(_judge(options, port.folder, port.file), port.folder)
+    return None if options.no_run else _whole(_judge(options, port, port.file), port.folder)
 
 
 def _function(options: argparse.Namespace, port: FunctionPort) -> Conclusion | None:
@@ -161,7 +162,7 @@ def _function(options: argparse.Namespace, port: FunctionPort) -> Conclusion | N
     if places:
         terminal.complain(_NOT_JUDGED)
         return Conclusion(LEFT, describe_places(places, " and ".join(files)))
-    return None if options.no_run else _whole(_judge(options, port.folder, port.file), port.folder)
+    return None if options.no_run else _whole(_judge(options, port, port.file), port.folder)
 
 
 def _whole(conclusion: Conclusion, folder: Path) -> Conclusion:
@@ -176,10 +177,10 @@ def _conclude_unfinished(options: argparse.Namespace, port: Port) -> Conclusion:
     if file is None:
         terminal.complain(_NOT_JUDGED)
     elif file == port.rest:
-        rest = _judge(options, port.folder, file)
+        rest = _judge(options, port, file)
         terminal.complain(f"{rest.line}; {file.name} was judged, and not the port: write what is left in it")
     else:
-        rest = _judge(options, port.folder, file)
+        rest = _judge(options, port, file)
         terminal.complain(
             f"{rest.line}; the training step was not judged: write it in a training_jax.py, as docs/your-own-model.md "
             "has it"
@@ -195,10 +196,10 @@ def describe_places(places: Sequence[str], module: str) -> str:
     return f"{number} left to write in {module}: {places_text}"
 
 
-def _judge(options: argparse.Namespace, folder: Path, file: Path) -> Conclusion:
+def _judge(options: argparse.Namespace, port: Port | FunctionPort, file: Path) -> Conclusion:
     try:
         with reporter(terminal.console(stderr=True), quiet=options.json) as progress:
-            result = port_writing.judge(file, interpreters(options), options.timeout, progress)
+            result = port_writing.judge(port, file, interpreters(options), options.timeout, progress)
     except KeyboardInterrupt as interrupt:
-        raise KeyboardInterrupt(f"{folder} was written, and not judged") from interrupt
-    return deliver(result, folder / RECORDS, options.json)
+        raise KeyboardInterrupt(f"{port.folder} was written, and not judged") from interrupt
+    return deliver(result, port.folder / RECORDS, options.json)

@@ -32,6 +32,7 @@ class Training:
       remarks: what a reader should know.
       is_filtered: whether there is a filter `TRAINED` of what it trains.
       has_own_step: whether the original has a step of its own: the judged loss is then that of the step.
+      has_several_optimizers: whether its optimizers are a dict, by their names.
     """
 
     text: str = ""
@@ -39,6 +40,7 @@ class Training:
     remarks: tuple[str, ...] = ()
     is_filtered: bool = False
     has_own_step: bool = False
+    has_several_optimizers: bool = False
 
 
 def training_source(architecture: Architecture, source: Written) -> Training:
@@ -92,7 +94,10 @@ def _traced_training(own: OwnStep, architecture: Architecture, source: Written) 
     if not own.traced.targets:
         remarks += ("its own train_step is trained on inputs alone: it was traced without targets",)
     text = "\n\n\n".join("\n".join(section) for section in step.sections)
-    return Training(text, tuple(source.unstarted), remarks, step.is_filtered, has_own_step=True)
+    several = len(own.traced.optimizers) > 1
+    return Training(
+        text, tuple(source.unstarted), remarks, step.is_filtered, has_own_step=True, has_several_optimizers=several
+    )
 
 
 def _of_rows(table: str, compiled: Compiled, optimizer: Described) -> list[str]:

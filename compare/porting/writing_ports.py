@@ -12,14 +12,24 @@ import numpy as np
 from safetensors.numpy import save
 
 from compare.doctor.predicted_port import PredictedPort
-from compare.porting import port_source, rest_source
+from compare.porting import port_source, rest_source, training_script
 from compare.porting.formatting import format_source
 from compare.porting.functions.function_source import CONSTANTS, LOADED
 from compare.porting.identifiers import comment_text
 from compare.porting.input_pipeline import pipeline_docstring
 from compare.porting.model_source import model_source
-from compare.porting.port_folders import BUILDS, PORT, TEST_FILE, original_from, written_anew
-from compare.porting.port_source import RECEIPT, WEIGHTS, Original, Sizes
+from compare.porting.port_builders import RECEIPT, WEIGHTS, Original
+from compare.porting.port_facts import PortFacts, facts_of_model
+from compare.porting.port_folders import (
+    PORT,
+    README,
+    SCRIPT,
+    TEST_FILE,
+    find_files_of_user,
+    original_from,
+    written_anew,
+)
+from compare.porting.port_source import Sizes
 from compare.porting.training_source import Training, training_source
 from compare.porting.uncalled_layers import UNCALLED
 from compare.porting.written_classes import Written
@@ -31,10 +41,7 @@ from workloads._architecture import Architecture
 
 MODEL, TRAINING = "model_jax.py", "training_jax.py"
 ORIGINAL = "original"
-FILES = (
-    *(MODEL, TRAINING, PORT, TEST_FILE, *BUILDS.values(), WEIGHTS, RECEIPT, CONSTANTS),
-    *(rest_source.PORT, *rest_source.BUILDS.values()),
-)
+FILES = (*(MODEL, TRAINING, PORT, TEST_FILE, WEIGHTS, RECEIPT, CONSTANTS, rest_source.PORT, README, SCRIPT),)
 
 _IMPORTS = "from typing import Any\n\nimport jax\nimport jax.numpy as jnp\nimport optax\nfrom flax import nnx\n"
 
@@ -45,21 +52,25 @@ class Port:
 
     Attributes:
       folder: of it.
+      facts: what its README says.
       written: the module.
       training: that was written.
       weights: how many were carried.
       findings: why others were not.
       usage: lines of Python that load and call it.
       uncalled: layers that the call does not use, each with its weights, which are not carried.
+      files_of_user: under names of the port's, which were not written.
     """
 
     folder: Path
+    facts: PortFacts
     written: Written
     training: Training
     weights: int
     findings: tuple[str, ...]
     usage: tuple[str, ...] = ()
     uncalled: tuple[str, ...] = ()
+    files_of_user: tuple[str, ...] = ()
 
     @property
     def unwritten(self) -> tuple[str, ...]:
@@ -125,21 +136,21 @@ def texts(architecture: Architecture, original: Original, sizes: Sizes) -> tuple
     parts = rest_source.judged_parts(architecture, source)
     # What is judged of a port of which a part raises is the rest; without a training that is the port itself.
     needs_rest = parts and (source.places or (with_training and training.unwritten))
-    rest = rest_source.rest_texts(architecture, source, original, sizes, parts) if needs_rest else {}
+    rest = {}
+    if needs_rest:
+        rest[rest_source.PORT] = rest_source.rest_source(architecture, source, original, sizes, parts)
     has_call = any(not graph.model for graph in architecture.graphs)
     if not has_call and not (with_training and not source.places):
         return source, training, {file: format_source(text, file) for file, text in {MODEL: model, **rest}.items()}
     sources = {MODEL: model, **rest, TEST_FILE: port_source.TEST}
     if has_call:
-        sources |= {
-            BUILDS["jax"]: port_source.jax_source(source, training),
-            BUILDS["tf"]: port_source.tf_source(original, source, with_training, says),
-            PORT: port_source.port_source(architecture, source, with_training, sizes),
-        }
+        sources[PORT] = port_source.port_source(architecture, source, training, original, sizes)
     else:
-        sources |= rest_source.texts_without_call(architecture, source, training, original, sizes)
+        sources[PORT] = rest_source.source_without_call(architecture, source, training, original, sizes)
     if with_training:
         imports = f"{_IMPORTS}\nfrom model_jax import {source.class_name}\nimport jaxport\n"
+        if not training_script.find_obstacle(architecture, source, training):
+            sources[SCRIPT] = training_script.script_text(architecture, source, training)
         sources[TRAINING] = f'"""The training of {name}, as it was compiled."""\n\n{imports}\n\n{training.text}\n'
     return source, training, {file: format_source(text, file) for file, text in sources.items()}
 
@@ -187,7 +198,16 @@ def write(model: KerasModel, folder: Path, sizes: Sizes, workers: WeightWorkers)
         carrying.write(carriage, staging / WEIGHTS)
     whole = not (findings or port_filled.written.places)
     usage = port_source.usage(folder, architecture, port_filled.written, sizes) if whole else ()
-    return Port(folder, *port_filled, len(carriage.plan.moves), findings, usage, _find_uncalled(carriage))
+    return Port(
+        folder,
+        facts_of_model(architecture, *port_filled, original, sizes),
+        *port_filled,
+        len(carriage.plan.moves),
+        findings,
+        usage,
+        _find_uncalled(carriage),
+        find_files_of_user(folder, FILES),
+    )
 
 
 def _find_uncalled(carriage: carrying.Carriage) -> tuple[str, ...]:

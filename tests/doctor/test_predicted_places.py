@@ -15,7 +15,8 @@ from compare.api.diagnosis import command_of_init
 from compare.api.named_model import NamedModel
 from compare.doctor import diagnosing
 from compare.porting.functions import function_ports
-from compare.porting.port_source import Original, Sizes
+from compare.porting.port_builders import Original
+from compare.porting.port_source import Sizes
 from compare.porting.writing_ports import TRAINING, predict_port, texts
 from compare.record.diagnosis_part import Diagnosis
 from compare.report import doctor_page, page_html, terminal

@@ -95,7 +95,7 @@ if __name__ == "__main__":
     build().save("model.keras")
     place().save("code.keras")
 """
-TEXTS = ("model_jax.py", "training_jax.py", "port.py", "build_tf.py", "build_jax.py", "test_port.py")
+TEXTS = ("model_jax.py", "training_jax.py", "train.py", "port.py", "test_port.py")
 
 
 @pytest.fixture(scope="module")
@@ -119,6 +119,7 @@ def port(folder: Path) -> Path:
     done = subprocess.run([*command, "--steps", "3"], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.splitlines()[-1].startswith("pass the port is written whole, and every gate holds")
+    assert "**pass** at batch 4, 3 steps of training (tensorflow " in (folder / "port" / "README.md").read_text()
     return folder / "port"
 
 

@@ -15,7 +15,8 @@ import tensorflow as tf
 from flax import nnx
 
 import jaxport
-from compare.porting.port_source import Original, Sizes
+from compare.porting.port_builders import Original
+from compare.porting.port_source import Sizes
 from compare.porting.rest_source import PORT as REST
 from compare.porting.writing_ports import PORT, texts
 from tf_reference import _keras_compiled

@@ -1,0 +1,83 @@
+"""What the README of a port says of it, whether it is of a model or of a function."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from compare.porting import training_script
+from compare.porting.class_text import shape_text
+from compare.porting.port_builders import WEIGHTS, Original
+from compare.porting.port_source import Sizes, port_name
+from compare.porting.safe_expressions import tensors
+from compare.porting.training_source import Training
+from compare.porting.written_classes import Written
+from workloads._architecture import Architecture, Tensor
+
+
+@dataclass(frozen=True)
+class PortFacts:
+    """What was written.
+
+    Attributes:
+      name: of the port.
+      what: the kind of code that it is.
+      original: its path, or FILE.py:NAME, from the folder of the port.
+      subject: the class or function.
+      module: the file of that.
+      inputs: names and types of what it takes; "" of a model without a call.
+      outputs: types of what it returns; "" where they are not said here.
+      loading: lines of Python, run in the folder, after which it can be called.
+      obstacle: why there is no script that trains it; "" where there is one.
+      steps: of training that are judged; None where it is not trained.
+    """
+
+    name: str
+    what: str
+    original: str
+    subject: str
+    module: str
+    inputs: str
+    outputs: str
+    loading: Sequence[str]
+    obstacle: str
+    steps: int | None = None
+
+
+def facts_of_model(
+    architecture: Architecture, source: Written, training: Training, original: Original, sizes: Sizes
+) -> PortFacts:
+    """What was written of a Keras model."""
+    name = source.class_name
+    inputs, outputs = _signature(architecture, source)
+    return PortFacts(
+        name=port_name(architecture),
+        what="A Flax NNX port",
+        original=original.reference,
+        subject=name,
+        module="model_jax.py",
+        inputs=inputs,
+        outputs=outputs,
+        loading=(
+            "import jaxport",
+            "from flax import nnx",
+            f"from model_jax import {name}",
+            f'model = jaxport.weights.load({name}(rngs=nnx.Rngs(0)), "{WEIGHTS}")',
+            "model.eval()",
+        ),
+        obstacle=training_script.find_obstacle(architecture, source, training),
+        steps=sizes.steps if training.text else None,
+    )
+
+
+def _signature(architecture: Architecture, source: Written) -> tuple[str, str]:
+    graph = next((graph for graph in architecture.graphs if not graph.model), None)
+    if graph is None:
+        return "", ""
+    inputs = [f"{source.parameters[name]} {_type(graph.tensors[number])}" for name, number in graph.inputs.items()]
+    outputs = [_type(graph.tensors[number]) for number in tensors(graph.outputs)]
+    return ", ".join(inputs), ", ".join(outputs)
+
+
+def _type(tensor: Tensor) -> str:
+    return f"{tensor.dtype}{shape_text(tensor.shape)}"
