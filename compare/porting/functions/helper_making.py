@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 
 from compare.porting.functions.helper_names import common_scopes
 from compare.porting.functions.helper_parameters import Copy, Parameter, Parameters, WantedNames, common_name
-from compare.porting.functions.holes import Element, Hole, fill_holes
+from compare.porting.functions.holes import TENSOR, Element, Hole, fill_holes
 from compare.porting.functions.statements import (
-    TOKEN,
     Definition,
     Line,
     Statement,
@@ -127,7 +126,8 @@ def _common(column: Sequence[Element], line: Line, names: WantedNames) -> tuple[
 def _call(name: str, parameters: Sequence[Parameter], copy: Copy, number: int, names: WantedNames) -> Line:
     """The call for a copy; where the user has no name for what it gives, that is called as what it takes."""
     arguments = [parameter.arguments[number] for parameter in parameters]
-    first = next((names.wanted.get(text, "") for text in arguments if TOKEN.fullmatch(text)), "")
+    tensors = [parameter.arguments[number] for parameter in parameters if parameter.kind == TENSOR]
+    first = next((names.wanted.get(token, "") for token in tensors), "")
     statements = {token: element.statement for element in copy.elements for token in defined_tokens(element.statement)}
     variables = [next(one for one in variables_of(statements[token]) if one.token == token) for token in copy.results]
     if len(variables) == 1 and variables[0].wanted in names.defaults and first:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 
-from compare.porting.functions.holes import CONSTANTS, NUMBER, SIZE, STORED, TENSOR, Element, Hole
+from compare.porting.functions.holes import CONSTANTS, NUMBER, SIZE, STORED, TENSOR, WEIGHTS, Element, Hole
 from compare.porting.functions.statements import Statement, Variable, inner_tokens, variables_of
 from compare.porting.functions.written_module import Module
 from compare.porting.identifiers import identifier
@@ -180,7 +180,9 @@ class Parameters:
                 return self._add(STORED, texts, "constant", "Any")
             return self._add(STORED, texts, _stem(texts, "weight"), "jax.Array")
         several = len({other for other, end in self._scopes.values() if end}) > 1
-        wanted_name = _stem(scope, "weights") if several else "weights"
+        word = stem([path_of(text)[-1] for text in scope]) if several else ""
+        # The name alone is that of what a layer returns.
+        wanted_name = f"{word}_weights" if word else "weights"
         return self._add(STORED, scope, wanted_name, "Any") + rest
 
 
@@ -198,7 +200,8 @@ def _scopes(columns: Sequence[Sequence[Hole]]) -> dict[tuple[str, ...], tuple[tu
 def _split(vector: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
     """The scopes that differ, and the end that the paths of all copies have."""
     paths = [path_of(text) for text in vector]
-    longest = min(map(len, paths)) - 1
+    # A parameter may be handed over whole; of all weights, only a part.
+    longest = min(map(len, paths)) - (root_of(vector[0]) == WEIGHTS)
     if len({*vector}) == 1:
         count = min(1, longest)
     else:

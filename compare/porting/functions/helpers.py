@@ -34,7 +34,7 @@ _LEAST_OPERATIONS, _LEAST_SAVED, _OVERHEAD = 3, 3, 3
 """Of a helper function: its operations, the statements that it has to save, and lines beside those of its body."""
 
 _FREE_PARAMETERS = 4
-"""Of a helper function; each further one counts as a statement."""
+"""Of a helper function; each further one is a line of every call."""
 
 _LONGEST, _MOST_SEARCHED = 256, 500_000
 """The largest piece, and how many pieces are looked at."""
@@ -193,8 +193,9 @@ class _Splitting:
         parameters = self._parameters(places)
         if count < _LEAST_OPERATIONS or not parameters.are_few or self._hands_over_function(places[0]):
             return 0
-        after = count + _OVERHEAD + max(len(parameters.all) - _FREE_PARAMETERS, 0)
-        return len(places) * count - after - sum(map(_count_calls, self._runs(places)))
+        of_call = max(len(parameters.all) - _FREE_PARAMETERS, 1)
+        calls = sum(1 if len(run) >= LEAST_IN_LOOP else len(run) for run in self._runs(places))
+        return (len(places) - 1) * count - _OVERHEAD - calls * of_call
 
     def _hands_over_function(self, place: _Place) -> bool:
         """Whether a piece takes or returns a function that is defined in the body."""
@@ -224,8 +225,14 @@ class _Splitting:
         for place, call in sorted(zip(places, calls, strict=True), key=lambda pair: -pair[0].start):
             self._bodies[place.body].statements[place.start : place.stop] = [call]
         self.helpers.append(helper)
+        self._move_calls([frozenset(copy.bound) for copy in copies], rename)
+
+    def _move_calls(self, copies: Sequence[frozenset[str]], rename: Mapping[str, str]) -> None:
+        """Calls in the first copy of a piece are now in its helper function, and those in others nowhere."""
+        calls = [one for one in self._calls if not any(one.tokens <= tokens for tokens in copies[1:])]
         self._calls = [
-            replace(one, tokens=one.tokens | {rename.get(token, token) for token in one.tokens}) for one in self._calls
+            replace(one, tokens=frozenset(rename[token] for token in one.tokens)) if one.tokens <= copies[0] else one
+            for one in calls
         ]
 
 
@@ -233,7 +240,3 @@ def _key(copy: Copy) -> tuple[object, ...]:
     """What is equal for two calls that are written alike."""
     defined_numbers = [number for one in copy.elements for number in one.step.writes]
     return segment_key(copy.elements), tuple(defined_numbers.index(number_of(token)) for token in copy.results)
-
-
-def _count_calls(run: Sequence[_Place]) -> int:
-    return 1 if len(run) >= LEAST_IN_LOOP else len(run)
