@@ -80,7 +80,9 @@ def jax_source(source: Written, training: Training) -> str:
       source: its module.
       training: that was written.
     """
-    imports, arguments = training_arguments(training)
+    imports, arguments = _linen_arguments(training) if source.linen else training_arguments(training)
+    name = source.class_name
+    port = f"linen_port({name}()" if source.linen else f"flax_port({name}"
     return f'''"""The port as `jaxport run` takes it."""
 
 from collections.abc import Mapping
@@ -95,8 +97,16 @@ RECEIPT = Path(__file__).parent / {RECEIPT!r}
 
 def build(dimensions: Mapping[str, int], dtype: str) -> jaxport.Model:
     """The port in a float type."""
-    return jaxport.ports.flax_port({source.class_name}, RECEIPT, dtype, inputs={len(source.parameters)}{arguments})
+    return jaxport.ports.{port}, RECEIPT, dtype, inputs={len(source.parameters)}{arguments})
 '''
+
+
+def _linen_arguments(training: Training) -> tuple[str, str]:
+    """As `training_arguments`, of a Linen module."""
+    names = ("loss", "make_state", "train_step")
+    if not training.text:
+        return "", ""
+    return f"from training_jax import {', '.join(names)}\n", "".join(f", {name}={name}" for name in names)
 
 
 def training_arguments(training: Training) -> tuple[str, str]:
@@ -232,7 +242,7 @@ port = Workload(
 
 
 def usage(folder: Path, architecture: Architecture, source: Written, sizes: Sizes) -> tuple[str, ...]:
-    """Three lines of Python that load a port and call it; none where the model has no call.
+    """Lines of Python that load a port and call it; none where the model has no call.
 
     Args:
       folder: of the port.
@@ -247,6 +257,13 @@ def usage(folder: Path, architecture: Architecture, source: Written, sizes: Size
     batch = judged_batch(architecture, sizes)
     arguments = ", ".join(f"jnp.zeros({_sizes(tensor, batch)}, {tensor.dtype!r})" for tensor in tensors)
     name, weights = source.class_name, str(folder / WEIGHTS)
+    if source.linen:
+        return (
+            f"import jax, jax.numpy as jnp, jaxport, sys; sys.path.insert(0, {str(folder)!r})",
+            f"from model_jax import {name}; model, inputs = {name}(), ({arguments},)",
+            f"variables = jaxport.weights.load(jax.eval_shape(model.init, jax.random.key(0), *inputs), {weights!r})",
+            "print(model.apply(variables, *inputs))",
+        )
     return (
         f"import jax.numpy as jnp, jaxport, sys; from flax import nnx; sys.path.insert(0, {str(folder)!r})",
         f"from model_jax import {name}; model = jaxport.weights.load({name}(rngs=nnx.Rngs(0)), {weights!r})",
