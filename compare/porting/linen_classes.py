@@ -58,7 +58,8 @@ def check_linen_use(text: str) -> str:
       text: of it, with modules as attributes of `self`.
 
     Raises:
-      UnwritableError: a function takes a module, or a module in a module is called.
+      UnwritableError: a function takes a module, a module in a module is called, or one is always in training, for
+        which callers of Linen hand over keys and take statistics.
     """
     tree = ast.parse(text, mode="eval")
     callees = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
@@ -67,6 +68,8 @@ def check_linen_use(text: str) -> str:
     for node in ast.walk(tree):
         if _is_of_self(node) and id(node) not in callees:
             raise UnwritableError(f"{text.partition('(')[0]} takes a module of NNX")
+        if isinstance(node, ast.keyword) and node.arg in _MODES.values() and ast.unparse(node.value) == "False":
+            raise UnwritableError("its call is in training whatever the model does, and is not written in Linen")
         if _is_of_nnx(node) and node.attr not in _FUNCTIONS:
             raise UnwritableError(f"{ast.unparse(node)} is not written in Linen")
     return text
@@ -185,9 +188,9 @@ class _Class:
     def _check_names(self) -> None:
         """Raise where the modules of a list have the name of another module."""
         lists = [name for name, maker in self._makers.items() if _is_list(maker)]
-        all_names = {*self._makers, *self._fields}
+        others = self._makers.keys() - {*lists}
         for name in lists:
-            twice = next((other for other in all_names if re.fullmatch(rf"{name}_\d+", other)), None)
+            twice = next((other for other in sorted(others) if re.fullmatch(rf"{name}_\d+", other)), None)
             if twice:
                 raise RequestError(f"expected modules under different names, found {twice} twice: rename that layer")
 
@@ -198,8 +201,7 @@ class _Class:
             return False
         self._edits.insert(self._edits.place(method.lineno, 0), "    @nn.compact\n")
         loops = {id(loop.iter): loop for loop in ast.walk(method) if isinstance(loop, ast.For)}
-        names = Names({node.id for node in ast.walk(method) if isinstance(node, ast.Name)} | {TRAIN, "nn"})
-        callers = _callers(method)
+        callers, names = _callers(method), _FreeNames(method)
         takes_train = False
         for name in dict.fromkeys(use.attr for use in uses):
             of_module = [use for use in uses if use.attr == name]
@@ -211,7 +213,7 @@ class _Class:
         return takes_train
 
     def _write_calls(
-        self, method: ast.FunctionDef, uses: Sequence[ast.Attribute], names: Names, callers: Mapping[int, ast.Call]
+        self, method: ast.FunctionDef, uses: Sequence[ast.Attribute], names: _FreeNames, callers: Mapping[int, ast.Call]
     ) -> bool:
         """Write the calls of one module: one that is called more than once is a variable."""
         name = uses[0].attr
@@ -227,20 +229,21 @@ class _Class:
             self._edits.replace(use, text)
         return any([self._add_mode(call, maker, calls) for call in calls])
 
-    def _write_loop(self, loop: ast.For, name: str, names: Names, callers: Mapping[int, ast.Call]) -> bool:
+    def _write_loop(self, loop: ast.For, name: str, names: _FreeNames, callers: Mapping[int, ast.Call]) -> bool:
         """Write a loop over a list of modules as one that makes them; whether they take `train`."""
         maker = self._makers[name]
         assert isinstance(maker, ast.Call) and isinstance(loop.target, ast.Name)
         (generator,) = maker.args
         assert isinstance(generator, ast.GeneratorExp) and isinstance(generator.elt, ast.Call)
         (comprehension,) = generator.generators
-        index, target = names.of("index"), ast.unparse(comprehension.target)
-        over = ast.unparse(comprehension.iter)
-        head = f"{index} in {over}" if target == "_" else f"{index}, {target} in enumerate({over})"
+        assert isinstance(comprehension.target, ast.Name)
+        row, over, index = comprehension.target.id, ast.unparse(comprehension.iter), names.of("index")
+        head = f"{index} in {over}" if row == "_" else f"{index}, {names.of(row)} in enumerate({over})"
         self._edits.edits.append((self._edits.begin(loop.target), self._edits.end(loop.iter), head))
         one = loop.target.id
         (use,) = [node for node in ast.walk(loop) if isinstance(node, ast.Name) and node.id == one and _is_read(node)]
-        self._edits.replace(use, _constructor(generator.elt, f"f'{name}_{{{index}}}'"))
+        maker_of_one = _Renamed(row, names.of(row)).visit(generator.elt)
+        self._edits.replace(use, _constructor(maker_of_one, f"f'{name}_{{{index}}}'"))
         return self._add_mode(callers[id(use)], generator.elt, [callers[id(use)]])
 
     def _add_mode(self, call: ast.Call, maker: ast.Call, calls: Sequence[ast.Call]) -> bool:
@@ -267,6 +270,31 @@ class _Class:
         for node in ast.walk(method):
             if isinstance(node, ast.Call) and _is_of_self(node.func) and node.func.attr in names:
                 self._add_argument(node, TRAIN)
+
+
+class _FreeNames:
+    """Names that a method has for nothing else: the same for the same purpose."""
+
+    def __init__(self, method: ast.FunctionDef) -> None:
+        reads = {node.id for node in ast.walk(method) if isinstance(node, ast.Name)}
+        self._names = Names({*reads, *(argument.arg for argument in method.args.args), TRAIN, "nn"})
+        self._by_purpose: dict[str, str] = {}
+
+    def of(self, purpose: str) -> str:
+        """The name for a purpose, which is the purpose if that is free."""
+        if purpose not in self._by_purpose:
+            self._by_purpose[purpose] = self._names.of(purpose)
+        return self._by_purpose[purpose]
+
+
+class _Renamed(ast.NodeTransformer):
+    """An expression with another name for a variable."""
+
+    def __init__(self, name: str, other: str) -> None:
+        self._name, self._other = name, other
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return ast.Name(self._other, node.ctx) if node.id == self._name else node
 
 
 def _first_line(method: ast.FunctionDef) -> ast.stmt:

@@ -53,6 +53,17 @@ def two_inputs() -> Any:
     return keras.Model([left, right], [L.Dense(2, name="out")(joined), doubled * 2.0])
 
 
+def lists_of_blocks() -> Any:
+    x = inputs = keras.Input((16, 16, 3))
+    for stage in range(3):
+        for _ in range(3):
+            y = L.Conv2D(4, 3, padding="same")(L.ReLU()(L.BatchNormalization()(x)))
+            x = L.Concatenate()([x, y])
+        if stage < 2:
+            x = L.AveragePooling2D(2)(L.Conv2D(6 + 2 * stage, 1)(L.ReLU()(L.BatchNormalization()(x))))
+    return keras.Model(inputs, x)
+
+
 def text() -> Any:
     tokens = keras.Input((7,), dtype="int32", name="tokens")
     x = L.GlobalAveragePooling1D()(L.Embedding(10, 8, name="table")(tokens))
@@ -83,7 +94,7 @@ def frozen() -> Any:
     return model
 
 
-MODELS: tuple[Callable[[], Any], ...] = (blocks, two_inputs, text, attention, convolutions, frozen)
+MODELS: tuple[Callable[[], Any], ...] = (blocks, two_inputs, lists_of_blocks, text, attention, convolutions, frozen)
 
 
 @pytest.mark.parametrize("make", MODELS)
@@ -187,6 +198,11 @@ def shared_elsewhere() -> Any:
     return keras.Model(x, inner(shared(x)))
 
 
+def always_in_training() -> Any:
+    x = keras.Input((4,))
+    return keras.Model(x, L.Dense(2)(L.Dropout(0.5, name="always")(x, training=True)))
+
+
 def around(*layers: Any, shape: tuple[int, ...] = (6, 4)) -> Callable[[], Any]:
     def make() -> Any:
         x = y = keras.Input(shape)
@@ -207,6 +223,7 @@ def around(*layers: Any, shape: tuple[int, ...] = (6, 4)) -> Callable[[], Any]:
             "norm (BatchNormalization): jaxport.normalization.masked_batch_norm takes a module of NNX",
         ),
         (around(L.Lambda(lambda x: tf.sin(x), name="own")), "own (Lambda"),
+        (always_in_training, "always (Dropout): its call"),
         (shared_elsewhere, "inner (Sequential): it calls shared, which stands in another model"),
     ],
 )
@@ -234,6 +251,23 @@ def test_modules_of_a_list_and_another_one_under_the_same_name_are_refused() -> 
         linen_classes([NUMBERED])
     (text_of_class,), _ = linen_classes([NUMBERED.replace("part_0", "first")])
     assert "x = Part(name=f'part_{index}')(x)" in text_of_class and "for index in range(3):" in text_of_class
+
+
+def test_a_loop_overwrites_no_argument_of_the_call() -> None:
+    inputs = keras.Input((8, 8, 4), name="strides")
+    other = keras.Input((4,), name="index")
+    x: Any = inputs
+    for number, strides in enumerate((1, 2, 1, 2)):
+        x = L.DepthwiseConv2D(3, strides, padding="same", use_bias=False, name=f"block{number}_depthwise")(x)
+        x = L.ReLU(6.0, name=f"block{number}_relu")(L.BatchNormalization(name=f"block{number}_bn")(x))
+        x = L.Dropout(0.1, name=f"block{number}_drop")(x)
+    model = keras.Model([inputs, other], [L.GlobalAveragePooling2D()(x) + other, L.Flatten()(inputs)])
+    given = [drawn((2, 8, 8, 4)), drawn((2, 4))]
+    called(model, given)
+    written, module, variables = module_of(model)
+    assert "for index_2, strides_2 in enumerate((1, 2, 1, 2)):" in written.text
+    found = module.apply(variables, *given)
+    assert max(map(distance, found, model(given, training=False))) <= BOUND
 
 
 def test_frozen_layers_are_no_part_of_what_the_optimizer_changes() -> None:
