@@ -20,6 +20,7 @@ from compare.porting.functions.function_ports import FunctionPort
 from compare.porting.functions.function_source import MODULE
 from compare.porting.port_folders import README, check_folder
 from compare.porting.port_source import Sizes
+from compare.porting.styles import NNX, STYLES, Style
 from compare.porting.writing_ports import Port
 from compare.progress import Reporter
 from compare.record.envelope import Record
@@ -85,11 +86,13 @@ class Writing:
       sizes: that it is judged at.
       force: whether a port that is there may be written anew.
       run: whether it is judged.
+      style: of the modules of a Keras model, "nnx" or "linen".
     """
 
     sizes: Sizes
     force: bool
     run: bool
+    style: Style = NNX
 
 
 def write_port(model: NamedModel, folder: Path, writing: Writing, progress: Reporter) -> WrittenPort:
@@ -99,8 +102,9 @@ def write_port(model: NamedModel, folder: Path, writing: Writing, progress: Repo
       RequestError: the model cannot be read, or the folder is not to be written to.
     """
     check_readable(model, writing.sizes)
+    check_style(model, writing.style)
     check_folder(folder, writing.force)
-    port = write(model, folder, writing.sizes, None)
+    port = write(model, folder, writing.sizes, None, writing.style)
     unwritten_places, files = find_unwritten(port)
     file = judged_file(port) if writing.run else None
     pythons: dict[str, str | None] = dict.fromkeys(SIDES)
@@ -130,6 +134,14 @@ def check_readable(model: NamedModel, sizes: Sizes) -> None:
         check_reference("", model.target)
 
 
+def check_style(model: NamedModel, style: Style) -> None:
+    """Raise RequestError for an unknown style, and for one of modules where a port has none: of a function or graph."""
+    if style not in STYLES:
+        raise RequestError(f"expected the style {' or '.join(STYLES)}, found {style!r}: name one of these")
+    if style != NNX and (model.inputs or is_saved_graph(model.target)):
+        raise RequestError(f"expected --style {style} with a Keras model, found {model.target}: drop it")
+
+
 def _check_options(model: NamedModel, sizes: Sizes) -> None:
     """Raise RequestError for what says nothing of a saved graph."""
     if model.signature and model.outputs:
@@ -142,7 +154,9 @@ def _check_options(model: NamedModel, sizes: Sizes) -> None:
         )
 
 
-def write(model: NamedModel, folder: Path, sizes: Sizes, jax_python: str | None) -> Port | FunctionPort:
+def write(
+    model: NamedModel, folder: Path, sizes: Sizes, jax_python: str | None, style: Style = NNX
+) -> Port | FunctionPort:
     """Write a port of a Keras model, or with inputs of a function, and its README.
 
     Args:
@@ -150,16 +164,17 @@ def write(model: NamedModel, folder: Path, sizes: Sizes, jax_python: str | None)
       folder: of the port.
       sizes: that it is judged at.
       jax_python: interpreter with JAX and Flax; None is this one.
+      style: of the modules of a Keras model.
 
     Raises:
-      RequestError: the model cannot be read.
+      RequestError: the model cannot be read, or has no counterpart in that style.
     """
-    port = _write(model, folder, sizes, jax_python)
+    port = _write(model, folder, sizes, jax_python, style)
     _write_readme(port, judged_file(port), None)
     return port
 
 
-def _write(model: NamedModel, folder: Path, sizes: Sizes, jax_python: str | None) -> Port | FunctionPort:
+def _write(model: NamedModel, folder: Path, sizes: Sizes, jax_python: str | None, style: Style) -> Port | FunctionPort:
     with ExitStack() as stack:
         if is_saved_graph(model.target):
             path = Path(model.target)
@@ -171,7 +186,7 @@ def _write(model: NamedModel, folder: Path, sizes: Sizes, jax_python: str | None
             worker = ModelWorker(model.python, model.timeout_s, stack)
             return function_ports.write(model.target, model.inputs, folder, worker)
         workers = WeightWorkers(model.python, jax_python, model.timeout_s, stack)
-        return writing_ports.write(KerasModel(model.target, custom=model.custom), folder, sizes, workers)
+        return writing_ports.write(KerasModel(model.target, custom=model.custom), folder, sizes, workers, style)
 
 
 def _write_readme(port: Port | FunctionPort, file: Path | None, record: Record | None) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from compare.api import port_writing
 from compare.api.named_model import NamedModel
-from compare.api.port_writing import check_readable
+from compare.api.port_writing import check_readable, check_style
 from compare.commands import _arguments
 from compare.commands._conclusion import LEFT, Conclusion
 from compare.commands._interpreters import interpreters
@@ -19,6 +19,7 @@ from compare.errors import RequestError
 from compare.porting.functions.function_ports import FunctionPort
 from compare.porting.port_folders import check_folder
 from compare.porting.port_source import BATCH, Sizes
+from compare.porting.styles import NNX, STYLES
 from compare.porting.writing_ports import Port
 from compare.progress import reporter
 from compare.record.vocabulary import FAIL, NOT_JUDGED, PASS
@@ -46,7 +47,8 @@ the port does not hold.
 SRC is a .keras or .h5 file, of Keras 2 too, which Keras builds in its safe mode, with the classes that --custom names;
 or FILE.py:NAME, a function that makes a model, compiled or not. A model with a call of its own is followed by that
 call: NAME has to call it on an example first. A train_step of its own is followed through its source, or traced. The
-same input gives the same text.
+same input gives the same text. With --style linen the module, loss and step are those of Flax Linen; a layer
+without a counterpart there is refused, and nothing is written.
 
 With --input, FILE.py:NAME is a function of tensors, and its port is source in jax.numpy, written from its graph under
 the function's own names of variables. Operations that are not written are functions that raise. So is the port of the
@@ -58,6 +60,7 @@ scopes, and what the variables hold. It starts behind texts and lookup tables.
   jaxport init model.keras -o my_port
   jaxport init model.h5 --custom layers.py:Scale -o my_port
   jaxport init my_tf.py:build -o my_port --batch 8 --steps 50
+  jaxport init my_tf.py:build -o my_port --style linen   modules of flax.linen, and a TrainState
   jaxport init my_tf.py:f --input 'x=f32[B,128]' -o my_port
   jaxport init my_saved_model --signature serving_default -o my_port
   jaxport init frozen.pb --output probabilities -o my_port
@@ -104,6 +107,10 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         metavar="N",
         help="steps of training that are judged (default: %(default)s)",
     )
+    command.add_argument(
+        "--style", choices=STYLES, default=NNX,
+        help="the interface of Flax that modules are written in; linen: all layers or nothing (default: %(default)s)",
+    )  # fmt: skip
     command.add_argument("--no-run", action="store_true", help="write the port, and judge nothing")
     command.add_argument(
         "--force", action="store_true", help="write into a folder that holds files, over those of a port"
@@ -132,11 +139,12 @@ def main(options: argparse.Namespace) -> Conclusion | None:
     )  # fmt: skip
     sizes = Sizes(options.batch, options.steps)
     check_readable(model, sizes)
+    check_style(model, options.style)
     check_folder(options.out, options.force)
     writable_folder(options.out)
     if options.json and options.no_run:
         raise RequestError("expected --json or --no-run, found both: nothing is recorded without a run")
-    port = port_writing.write(model, options.out, sizes, pythons["jax"])
+    port = port_writing.write(model, options.out, sizes, pythons["jax"], options.style)
     if isinstance(port, FunctionPort):
         return _function(options, port)
     if not options.json:

@@ -79,14 +79,23 @@ def original_builder(original: Original, source: Written, with_training: bool) -
 
 def module_builder(source: Written, training: Training) -> Builder:
     """The function that builds the port."""
-    imports, arguments = training_arguments(training)
-    expression = f"jaxport.ports.flax_port({source.class_name}, RECEIPT, dtype, inputs={len(source.parameters)}"
+    imports, arguments = _linen_arguments(training) if source.linen else training_arguments(training)
+    module = f"linen_port({source.class_name}()" if source.linen else f"flax_port({source.class_name}"
+    expression = f"jaxport.ports.{module}, RECEIPT, dtype, inputs={len(source.parameters)}"
     return Builder((*imports_of_module([source.class_name]), *imports), f"{expression}{arguments})")
 
 
 def imports_of_module(classes: Sequence[str]) -> tuple[str, ...]:
     """The imports of a function that builds the port, but those of its training."""
     return ("import jaxport", f"from model_jax import {', '.join(classes)}")
+
+
+def _linen_arguments(training: Training) -> tuple[Sequence[str], str]:
+    """As `training_arguments`, of a Linen module."""
+    if not training.text:
+        return (), ""
+    names = (*([] if training.has_own_step else ["loss"]), "make_state", "train_step")
+    return (f"from training_jax import {', '.join(names)}",), "".join(f", {name}={name}" for name in names)
 
 
 def training_arguments(training: Training) -> tuple[Sequence[str], str]:

@@ -52,21 +52,44 @@ def facts_of_model(
     inputs, outputs = _signature(architecture, source)
     return PortFacts(
         name=port_name(architecture),
-        what="A Flax NNX port",
+        what="A Flax Linen port" if source.linen else "A Flax NNX port",
         original=original.reference,
         subject=name,
         module="model_jax.py",
         inputs=inputs,
         outputs=outputs,
-        loading=(
-            "import jaxport",
-            "from flax import nnx",
-            f"from model_jax import {name}",
-            f'model = jaxport.weights.load({name}(rngs=nnx.Rngs(0)), "{WEIGHTS}")',
-            "model.eval()",
-        ),
+        loading=_linen_loading(architecture, source) if source.linen else _loading(name),
         obstacle=training_script.find_obstacle(architecture, source, training),
         steps=sizes.steps if training.text else None,
+    )
+
+
+def _loading(name: str) -> Sequence[str]:
+    return (
+        "import jaxport",
+        "from flax import nnx",
+        f"from model_jax import {name}",
+        f'model = jaxport.weights.load({name}(rngs=nnx.Rngs(0)), "{WEIGHTS}")',
+        "model.eval()",
+    )
+
+
+def _linen_loading(architecture: Architecture, source: Written) -> Sequence[str]:
+    (graph,) = (graph for graph in architecture.graphs if not graph.model)
+    tensors_read = [graph.tensors[number] for number in graph.inputs.values()]
+    # Sizes that the input leaves open are those of one example here: `init` needs some.
+    shapes = [tuple(size or 1 for size in tensor.shape) for tensor in tensors_read]
+    inputs = ", ".join(
+        f"jnp.zeros({shape}, {tensor.dtype!r})" for shape, tensor in zip(shapes, tensors_read, strict=True)
+    )
+    return (
+        "import jax",
+        "import jax.numpy as jnp",
+        "import jaxport",
+        f"from model_jax import {source.class_name}",
+        f"model = {source.class_name}()",
+        f"shapes = jax.eval_shape(model.init, jax.random.key(0), {inputs})",
+        f'variables = jaxport.weights.load(shapes, "{WEIGHTS}")',
     )
 
 

@@ -160,7 +160,7 @@ port = Workload(
 
 
 def usage(folder: Path, architecture: Architecture, source: Written, sizes: Sizes) -> tuple[str, ...]:
-    """Three lines of Python that load a port and call it; none where the model has no call."""
+    """Lines of Python that load a port and call it; none where the model has no call."""
     graph = next((graph for graph in architecture.graphs if not graph.model), None)
     if graph is None:
         return ()
@@ -168,6 +168,13 @@ def usage(folder: Path, architecture: Architecture, source: Written, sizes: Size
     batch = judged_batch(architecture, sizes)
     arguments = ", ".join(f"jnp.zeros({_sizes(tensor, batch)}, {tensor.dtype!r})" for tensor in tensors)
     name, weights = source.class_name, str(folder / WEIGHTS)
+    if source.linen:
+        return (
+            f"import jax, jax.numpy as jnp, jaxport, sys; sys.path.insert(0, {str(folder)!r})",
+            f"from model_jax import {name}; model, inputs = {name}(), ({arguments},)",
+            f"variables = jaxport.weights.load(jax.eval_shape(model.init, jax.random.key(0), *inputs), {weights!r})",
+            "print(model.apply(variables, *inputs))",
+        )
     return (
         f"import jax.numpy as jnp, jaxport, sys; from flax import nnx; sys.path.insert(0, {str(folder)!r})",
         f"from model_jax import {name}; model = jaxport.weights.load({name}(rngs=nnx.Rngs(0)), {weights!r})",

@@ -25,6 +25,8 @@ def find_obstacle(architecture: Architecture, source: Written, training: Trainin
     """Why a loop over the examples of a file is not how a model is trained; "" where it is."""
     if not training.text:
         return "the original is not compiled" if architecture.compiled is None else "the training step is not written"
+    if source.linen:
+        return "it is written for NNX alone; training_jax.py has the state and the step"
     stateful = [layer for layer in architecture.source.layers if any(leaf.is_state for leaf in layer.leaves)]
     if stateful:
         return f"{comment_text(stateful[0].subject)} keeps a state from one batch to the next, so their order is yours"

@@ -30,6 +30,7 @@ from compare.porting.port_folders import (
     written_anew,
 )
 from compare.porting.port_source import Sizes
+from compare.porting.styles import LINEN, NNX, Style
 from compare.porting.training_source import Training, training_source
 from compare.porting.uncalled_layers import UNCALLED
 from compare.porting.written_classes import Written
@@ -43,7 +44,12 @@ MODEL, TRAINING = "model_jax.py", "training_jax.py"
 ORIGINAL = "original"
 FILES = (*(MODEL, TRAINING, PORT, TEST_FILE, WEIGHTS, RECEIPT, CONSTANTS, rest_source.PORT, README, SCRIPT),)
 
-_IMPORTS = "from typing import Any\n\nimport jax\nimport jax.numpy as jnp\nimport optax\nfrom flax import nnx\n"
+_IMPORTS = "from typing import Any\n\nimport jax\nimport jax.numpy as jnp\nimport optax\n"
+_FLAX: Mapping[Style, str] = {
+    NNX: "from flax import nnx\n",
+    LINEN: "from flax import linen as nn\nfrom flax import traverse_util\nfrom flax.training import train_state\n",
+}
+_TITLES: Mapping[Style, str] = {NNX: "Flax NNX", LINEN: "Flax Linen"}
 
 
 @dataclass(frozen=True)
@@ -122,17 +128,19 @@ def predict_port(architecture: Architecture) -> PredictedPort:
     return PredictedPort(places, layers, read, architecture.pipeline)
 
 
-def texts(architecture: Architecture, original: Original, sizes: Sizes) -> tuple[Written, Training, Mapping[str, str]]:
+def texts(
+    architecture: Architecture, original: Original, sizes: Sizes, style: Style = NNX
+) -> tuple[Written, Training, Mapping[str, str]]:
     """What is written, by the name of the file.
 
     Raises:
       RequestError: it cannot be written at all.
     """
-    source = model_source(architecture)
+    source = model_source(architecture, style)
     training = training_source(architecture, source)
     with_training = bool(training.text)
     name, says = port_source.port_name(architecture), pipeline_docstring(architecture.pipeline)
-    model = f'"""{name} in Flax NNX.{says}"""\n\n{_head(source)}\n\n{source.text}\n'
+    model = f'"""{name} in {_TITLES[style]}.{says}"""\n\n{_head(source, style)}\n\n{source.text}\n'
     parts = rest_source.judged_parts(architecture, source)
     # What is judged of a port of which a part raises is the rest; without a training that is the port itself.
     needs_rest = parts and (source.places or (with_training and training.unwritten))
@@ -148,30 +156,31 @@ def texts(architecture: Architecture, original: Original, sizes: Sizes) -> tuple
     else:
         sources[PORT] = rest_source.source_without_call(architecture, source, training, original, sizes)
     if with_training:
-        imports = f"{_IMPORTS}\nfrom model_jax import {source.class_name}\nimport jaxport\n"
+        imports = f"{_IMPORTS}{_FLAX[style]}\nfrom model_jax import {source.class_name}\nimport jaxport\n"
         if not training_script.find_obstacle(architecture, source, training):
             sources[SCRIPT] = training_script.script_text(architecture, source, training)
         sources[TRAINING] = f'"""The training of {name}, as it was compiled."""\n\n{imports}\n\n{training.text}\n'
     return source, training, {file: format_source(text, file) for file, text in sources.items()}
 
 
-def _head(source: Written) -> str:
+def _head(source: Written, style: Style) -> str:
     """Imports, and the arrays that the module reads from a file."""
+    imports = f"{_IMPORTS}{_FLAX[style]}"
     if not source.constants:
-        return f"{_IMPORTS}\nimport jaxport\n"
-    first, _, rest = _IMPORTS.partition("\n")
+        return f"{imports}\nimport jaxport\n"
+    first, _, rest = imports.partition("\n")
     loading = "from safetensors.numpy import load_file\n\nimport jaxport\n"
     return f"from pathlib import Path\n{first}\n{rest}{loading}\n{LOADED}"
 
 
-def write(model: KerasModel, folder: Path, sizes: Sizes, workers: WeightWorkers) -> Port:
+def write(model: KerasModel, folder: Path, sizes: Sizes, workers: WeightWorkers, style: Style = NNX) -> Port:
     """Write a port of a Keras model, its weights included.
 
     Args:
       folder: that it is written to, empty or of a port that is written anew.
 
     Raises:
-      RequestError: the model cannot be read.
+      RequestError: the model cannot be read, or has no counterpart in that style.
       UnwrittenError: a file cannot be written.
     """
     workers.start()
@@ -185,13 +194,13 @@ def write(model: KerasModel, folder: Path, sizes: Sizes, workers: WeightWorkers)
     with written_anew(folder, FILES, {}) as staging:
         if archive:
             shutil.copyfile(model.reference, staging / archive)
-        port_filled = _fill(staging, architecture, original, sizes)
+        port_filled = _fill(staging, architecture, original, sizes, style)
         carriage = _plan(model, port_filled, folder, staging, workers)
         misfits = _misfits(carriage, port_filled)
         if misfits:
             # A layer whose weights do not fit its module is left to be written, and they are carried apart.
             reasons = {**architecture.reasons, **misfits}
-            port_filled = _fill(staging, replace(architecture, reasons=reasons), original, sizes)
+            port_filled = _fill(staging, replace(architecture, reasons=reasons), original, sizes, style)
             carriage = _plan(model, port_filled, folder, staging, workers)
         findings = tuple(finding.line for finding in carriage.plan.findings)
         carriage = replace(carriage, plan=without_misfits(carriage.plan))
@@ -226,9 +235,9 @@ class _Filled(NamedTuple):
     training: Training
 
 
-def _fill(folder: Path, architecture: Architecture, original: Original, sizes: Sizes) -> _Filled:
+def _fill(folder: Path, architecture: Architecture, original: Original, sizes: Sizes, style: Style) -> _Filled:
     """Write all texts of a port, in place of those that are there."""
-    source, training, sources = texts(architecture, original, sizes)
+    source, training, sources = texts(architecture, original, sizes, style)
     contents: dict[str, str | bytes] = dict(sources)
     if source.constants:
         contents[CONSTANTS] = save({key: np.ascontiguousarray(constant) for key, constant in source.constants.items()})
