@@ -103,7 +103,7 @@ def build(dimensions: Mapping[str, int], dtype: str) -> jaxport.Model:
 
 def _linen_arguments(training: Training) -> tuple[str, str]:
     """As `training_arguments`, of a Linen module."""
-    names = ("loss", "make_state", "train_step")
+    names = [*([] if training.has_own_step else ["loss"]), "make_state", "train_step"]
     if not training.text:
         return "", ""
     return f"from training_jax import {', '.join(names)}\n", "".join(f", {name}={name}" for name in names)
