@@ -66,13 +66,7 @@ def leaves_of(descriptions: Sequence[Mapping[str, Any]]) -> CarriedLeaves:
 
 
 def check_places(places_there: Set[tuple[str | int, ...]], leaves: CarriedLeaves, receipt: Path) -> None:
-    """Raise WeightsError unless every variable of a module is written, and nothing else.
-
-    Args:
-      places_there: of its variables.
-      leaves: that are written.
-      receipt: that they are of.
-    """
+    """Raise WeightsError unless every variable of a module is written, and nothing else."""
     places_written = {place for leaf in leaves.all for place in leaf.places}
     for places, what, absence in (
         (places_there - places_written, f"a weight for every variable in {receipt.name}", "none for"),

@@ -44,9 +44,7 @@ def linen_port(
     `nn.Dropout` drops the same in training as on TensorFlow's side; what else draws has rates of 0, as there.
 
     Args:
-      module: itself. Its call is for inference by default.
       receipt: that `jaxport weights` wrote of it.
-      dtype: that it is judged in.
       inputs: how many of the workload's inputs the module takes; the others are the targets.
       loss: (params, state, inputs, targets) -> scalar, or that and the collections that the call changed. By default
         that of the step: its gradients are then those that the step gives to its optimizer.

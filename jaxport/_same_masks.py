@@ -23,7 +23,6 @@ class DroppingByPlace(nnx.Dropout):
         Args:
           inputs: of floats.
           deterministic: whether nothing is dropped; None asks the attribute.
-          rngs: not used.
         """
         still = self.deterministic if deterministic is None else deterministic
         return inputs if still else drop_elements(inputs, self.rate, self.broadcast_dims)
@@ -35,7 +34,6 @@ def drop_elements(inputs: jax.Array, rate: float, broadcast_dims: Sequence[int])
     Args:
       inputs: of floats.
       rate: the share that is dropped.
-      broadcast_dims: axes along which all elements have one mask.
     """
     if rate == 0:
         return inputs
@@ -88,9 +86,7 @@ class StreamByPlace(nnx.RngStream):
         """f[shape]: numbers of a range.
 
         Args:
-          shape: of the numbers.
           dtype: of floats.
-          minval: the lower end.
           maxval: the upper end, which is not reached.
         """
         return minval + (maxval - minval) * _uniform(shape, jax.dtypes.canonicalize_dtype(dtype))
@@ -105,7 +101,6 @@ class StreamByPlace(nnx.RngStream):
         Args:
           lower: -2.
           upper: 2.
-          shape: of the numbers.
           dtype: of floats.
 
         Raises:

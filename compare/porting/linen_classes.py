@@ -155,7 +155,6 @@ class _Class:
     """One class on its way.
 
     Args:
-      text: of NNX.
       taking: the classes whose calls take `train`; this one is added if its own does.
     """
 

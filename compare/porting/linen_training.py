@@ -53,8 +53,6 @@ def prediction_lines(call: LinenCall, results: Sequence[str], method: str) -> li
     """The lines that call the module.
 
     Args:
-      call: how it is called.
-      results: the variables of what it returns.
       method: that is called; "" is the call itself.
     """
     statistics = ', "batch_stats": state.batch_stats' if call.has_statistics else ""
@@ -77,12 +75,7 @@ def result_text(call: LinenCall, value: str) -> str:
 
 
 def step_lines(call: LinenCall, clips: Sequence[str]) -> list[str]:
-    """The training step.
-
-    Args:
-      call: how the module is called.
-      clips: transformations of gradients that the step makes itself.
-    """
+    """The training step."""
     state = _state(call)
     values, beside, more = "value", "", ""
     if call.has_statistics:
@@ -98,11 +91,7 @@ def step_lines(call: LinenCall, clips: Sequence[str]) -> list[str]:
 
 
 def frozen_labels(places: Sequence[str]) -> list[str]:
-    """The function that says which parameters are trained; nothing where all of them are.
-
-    Args:
-      places: of the modules of which nothing is trained.
-    """
+    """The function that says which parameters are trained; nothing where all of them are."""
     if not places:
         return []
     places_text = "".join(f"{tuple(place.split('.'))!r}, " for place in places)

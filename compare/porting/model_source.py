@@ -44,7 +44,6 @@ def model_source(architecture: Architecture, style: Style = NNX) -> Written:
     """The text of a module.
 
     Args:
-      architecture: of the model.
       style: of the module; one of Linen is written whole or not at all.
 
     Raises:
@@ -140,8 +139,6 @@ class _Writing:
         """Write a class behind those of the models in it; the parameters of its call.
 
         Args:
-          graph: of the model.
-          name: of the class.
           target: the path of its module.
         """
         owner = WrittenClass(graph, name, Names())

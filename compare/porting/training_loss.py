@@ -24,15 +24,7 @@ def write_loss(
     architecture: Architecture,
     outputs: Sequence[TrainedOutput],
 ) -> list[str]:
-    """The function of the loss.
-
-    Args:
-      parts: receives what raises.
-      compiled: the training.
-      source: the module.
-      architecture: of the model.
-      outputs: what is trained.
-    """
+    """The function of the loss."""
     linen = source.linen
     head = loss_head(linen) if linen else _head(source.class_name)
     masks = [name for graph in architecture.graphs if not graph.model for name in mask_names(graph)]

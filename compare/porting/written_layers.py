@@ -48,10 +48,7 @@ def parts_of(
     """The modules of a layer.
 
     Args:
-      layer: of Keras.
-      inside: gives the layers that stand in one.
       is_masked: whether some call of it is given a mask.
-      style: of the module.
 
     Raises:
       UnwritableError: no rule knows it, it is not written here, or it has no counterpart in the style.
