@@ -18,6 +18,7 @@ from jaxport._carried_leaves import CarriedLeaves, check_places, leaves_of
 from jaxport._linen_reading import KINDS
 from jaxport._model import Model
 from jaxport._module_floats import is_float_type
+from jaxport._noted_gradients import NOTING
 from jaxport._same_masks import drop_elements
 from workloads import _foreign
 
@@ -45,7 +46,8 @@ def linen_port(
     Args:
       receipt: that `jaxport weights` wrote of it.
       inputs: how many of the workload's inputs the module takes; the others are the targets.
-      loss: (params, state, inputs, targets) -> scalar, or that and the collections that the call changed.
+      loss: (params, state, inputs, targets) -> scalar, or that and the collections that the call changed. By default
+        that of the step: its gradients are then those that the step gives to its optimizer.
       make_state: variables by collection -> the `TrainState` before the first step. It has "params", and other
         collections by their names.
       train_step: (state, inputs, targets) -> (state, loss).
@@ -58,13 +60,15 @@ def linen_port(
         with _interception(kind):
             return module.apply(_differentiable(parameters), *values)
 
-    if loss is None or make_state is None or train_step is None:
+    if make_state is None or train_step is None:
         return Model(forward, leaves.there, leaves.back)
 
     def loss_of(parameters: Any, *arguments: Any) -> jax.Array:
-        state = make_state(jax.lax.stop_gradient(parameters))
+        state, data = make_state(jax.lax.stop_gradient(parameters)), _data(arguments, inputs)
         with _interception(kind):
-            value = loss(parameters[_PARAMS], state, *_data(arguments, inputs))
+            if loss is None:
+                return _loss_of_step(train_step, state, parameters[_PARAMS], data)
+            value = loss(parameters[_PARAMS], state, *data)
         return value[0] if isinstance(value, tuple) else value
 
     def init(parameters: Any) -> Any:
@@ -77,6 +81,17 @@ def linen_port(
         return {name: getattr(after, name) for name in parameters}, _beside(after, parameters), value
 
     return Model(forward, leaves.there, leaves.back, loss=loss_of, init=init, step=step)
+
+
+def _loss_of_step(step: Callable[..., Any], state: Any, params: Any, data: tuple[Any, Any]) -> jax.Array:
+    """The loss of a step whose optimizer changes nothing: its gradients are those that the optimizer is given."""
+    after, value = step(state.replace(tx=NOTING, opt_state=NOTING.init(state.params)), *data)
+    # 0, with the gradient that was given in place of its own.
+    terms = jax.tree.map(
+        lambda gradient, weight, still: jnp.sum(jax.lax.stop_gradient(gradient) * (weight - still)),
+        *(after.opt_state, params, state.params),
+    )
+    return value + sum(jax.tree.leaves(terms))
 
 
 def _leaves(receipt: Path) -> CarriedLeaves:

@@ -17,6 +17,7 @@ from jaxport._carried_leaves import CarriedLeaves, check_places, leaves_of_recei
 from jaxport._linen_port import linen_port as linen_port
 from jaxport._model import Model
 from jaxport._module_floats import widen
+from jaxport._noted_gradients import NOTING
 from jaxport._port_states import check_start, state_places
 from jaxport._same_masks import DRAWING_BY_PLACE, drop_by_place
 from jaxport.stateful import RecurrentState
@@ -123,22 +124,12 @@ def _with_training(network: _Network, leaves: CarriedLeaves, forward: Callable[.
     return Model(forward, leaves.there, leaves.back, loss=loss_of, init=init, step=step)
 
 
-_NOTING = optax.GradientTransformation(
-    lambda params: jax.tree.map(jnp.zeros_like, params),
-    lambda updates, state, params=None: (
-        jax.tree.map(jnp.zeros_like, updates),
-        jax.tree.map(jnp.add, state, updates),
-    ),
-)
-"""It changes no weight, and its state is the sum of the gradients that it was given."""
-
-
 def _loss_of_step(network: _Network, training: _Training, parameters: Any, data: tuple[Any, Any]) -> jax.Array:
     """The loss of a step whose optimizers change nothing: its gradients are those that the optimizers are given."""
     still = jax.lax.stop_gradient(parameters)
     module: Any = network.module(still)
     module.eval()
-    optimizers = training.optimizers(module, _NOTING)
+    optimizers = training.optimizers(module, NOTING)
     value = training.train_step(module, optimizers, *data)
     weights, weights_still = _flat(parameters), _flat(still)
     for state in _each(_pure(optimizers), training):

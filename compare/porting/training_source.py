@@ -241,6 +241,8 @@ def _step(parts: Parts, source: Written, compiled: Compiled, looked_up: str, has
             )
         if source.linen and compiled.optimizer and scales_loss(compiled.optimizer):
             raise UnwritableError(f"{compiled.optimizer.class_name} is not written in Linen")
+        if source.linen and own and has_frozen:
+            raise UnwritableError("a train_step of its own, with layers that are not trained, is not written in Linen")
     except UnwritableError as error:
         return [*head, *parts.raising("the training step", error)]
     if source.linen:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,7 @@ QUICK = ("--parity-only", "--modes", "tf/jit", "jax/jit")
 
 MODEL = """
 import keras
+import tensorflow as tf
 L = keras.layers
 def build():
     x = keras.Input((6,), name="x")
@@ -24,6 +24,21 @@ def build():
     y = L.Dropout(0.25, name="drop")(L.BatchNormalization(name="norm")(y))
     model = keras.Model(x, L.Dense(3, activation="softmax", name="head")(y), name="small")
     model.compile(keras.optimizers.Adam(0.01), "sparse_categorical_crossentropy")
+    return model
+class Clipped(keras.Model):
+    def train_step(self, data):
+        x, y = data
+        with tf.GradientTape() as tape:
+            predictions = self(x, training=True)
+            loss = self.compute_loss(x, y, predictions)
+        gradients = tape.gradient(loss, self.trainable_variables)
+        gradients, _ = tf.clip_by_global_norm(gradients, 0.5)
+        self.optimizer.apply_gradients(zip(gradients, self.trainable_variables))
+        return {"loss": loss}
+def clipped():
+    x = keras.Input((6,))
+    model = Clipped(x, L.Dense(3, name="head")(L.BatchNormalization(name="norm")(x)))
+    model.compile(keras.optimizers.SGD(0.05), "mse")
     return model
 def recurrent():
     x = keras.Input((6, 4))
@@ -39,9 +54,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def there(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def there(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
-    return
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +98,16 @@ def test_a_planted_error_fails(port: Path, tmp_path: Path, file: str, old: str, 
     assert text.count(old) == 1
     (copied / file).write_text(text.replace(old, new))
     assert main(["run", f"{copied / 'port.py'}", *QUICK, "-o", str(tmp_path)]) == 1
+
+
+def test_what_an_optimizer_is_given_is_judged_and_a_wrong_clip_fails(tmp_path: Path) -> None:
+    assert main(["init", "my_tf.py:clipped", "--style", "linen", "--steps", "3", "-o", "clipped", "--no-run"]) == 0
+    training = Path("clipped/training_jax.py")
+    assert main(["run", "clipped/port.py", *QUICK, "-o", str(tmp_path / "right")]) == 0
+    text = training.read_text()
+    assert text.count("clip_by_global_norm(0.5)") == 1
+    training.write_text(text.replace("clip_by_global_norm(0.5)", "clip_by_global_norm(0.51)"))
+    assert main(["run", "clipped/port.py", *QUICK, "-o", str(tmp_path / "wrong")]) == 1
 
 
 def test_weights_go_back(port: Path, tmp_path: Path) -> None:

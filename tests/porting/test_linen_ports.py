@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 import jax
 import keras
@@ -15,15 +17,20 @@ from filled_modules import called, distance, drawn
 from flax import linen as nn
 from linen_modules import module_of, scope_of, variables_of, written_of
 
+from compare.api.named_model import NamedModel
+from compare.api.port_writing import check_style
 from compare.errors import RequestError
 from compare.porting.formatting import format_source
 from compare.porting.linen_classes import check_linen_use, linen_classes, linen_place
 from compare.porting.safe_expressions import UnwritableError
+from compare.porting.styles import LINEN, Style
 from compare.porting.training_source import training_source
 from compare.weights import constructors
 from compare.weights.linen_modules import NoLinenModuleError, linen_module
 from compare.weights.rule import Module
+from jaxport._linen_port import linen_port
 from tf_reference import _keras_compiled
+from workloads._target import WeightsError
 
 L = keras.layers
 BOUND = 1e-5
@@ -343,3 +350,32 @@ def test_a_module_that_a_function_takes_is_refused() -> None:
 def test_places_in_lists_are_names() -> None:
     assert linen_place("stages.0.blocks.12.conv.kernel") == "stages_0.blocks_12.conv.kernel"
     assert linen_place("a1.b.2c") == "a1.b.2c"
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [(("kernel",), r"found none for params\.bias"), (("kernel", "bias", "scale"), r"found no params\.scale")],
+)
+def test_a_receipt_of_other_variables_is_refused(tmp_path: Path, names: tuple[str, ...], said: str) -> None:
+    shapes = {"kernel": (4, 2), "bias": (2,), "scale": (2,)}
+    leaves = [
+        {
+            "key": name,
+            "shape": shapes[name],
+            "transform": {"name": "identity"},
+            "variables": [{"path": name, "kind": "Param"}],
+        }
+        for name in names
+    ]
+    receipt = tmp_path / "weights.receipt.json"
+    receipt.write_text(json.dumps({"leaves": leaves}))
+    port = linen_port(nn.Dense(2), receipt, "float32", inputs=1)
+    with pytest.raises(WeightsError, match=said):
+        port.forward(port.from_weights({name: drawn(shapes[name]) for name in names}), drawn((3, 4)))
+
+
+def test_an_unknown_style_and_modules_of_a_function_are_refused() -> None:
+    with pytest.raises(RequestError, match="expected the style nnx or linen, found 'haiku'"):
+        check_style(NamedModel("my_tf.py:f", (), (), None, 1.0), cast(Style, "haiku"))
+    with pytest.raises(RequestError, match="expected --style linen with a Keras model"):
+        check_style(NamedModel("my_tf.py:f", ("x=f32[3]",), (), None, 1.0), LINEN)
