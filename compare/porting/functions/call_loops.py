@@ -32,14 +32,7 @@ class _Call:
 def with_loops(
     statements: Sequence[Statement], results: Sequence[str], module: Module, helpers: set[str]
 ) -> list[Statement]:
-    """Statements in which chains of calls are loops.
-
-    Args:
-      statements: in order.
-      results: expressions of what is returned.
-      module: that they are in.
-      helpers: names of helper functions.
-    """
+    """Statements in which chains of calls are loops."""
     reads = count_reads(statements, results)
     lines, position = list[Statement](), 0
     while position < len(statements):
@@ -51,12 +44,7 @@ def with_loops(
 
 
 def count_reads(statements: Sequence[Statement], results: Sequence[str]) -> Counter[str]:
-    """How often each variable is read.
-
-    Args:
-      statements: in order.
-      results: expressions of what is returned.
-    """
+    """How often each variable is read."""
     return Counter(match[0] for text in (*_texts(statements), *results) for match in TOKEN.finditer(text))
 
 

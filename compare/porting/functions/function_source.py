@@ -70,24 +70,14 @@ class _Parameter:
 
 
 def function_source(graph: FunctionGraph, arrays: Arrays) -> WrittenFunction:
-    """Write a function; pieces that repeat in it are helper functions.
-
-    Args:
-      graph: of it.
-      arrays: of the graph.
-    """
+    """Write a function; pieces that repeat in it are helper functions."""
     draft = _Draft(graph, arrays, is_elementary=True)
     helpers = draft.split()
     return draft.source(helpers) if helpers else source_without_helpers(graph, arrays)
 
 
 def source_without_helpers(graph: FunctionGraph, arrays: Arrays) -> WrittenFunction:
-    """Write a function, and what repeats in it as often as it does.
-
-    Args:
-      graph: of it.
-      arrays: of the graph.
-    """
+    """Write a function, and what repeats in it as often as it does."""
     return _Draft(graph, arrays, is_elementary=False).source(())
 
 
@@ -95,8 +85,6 @@ class _Draft:
     """The statements of a function.
 
     Args:
-      graph: of it.
-      arrays: of the graph.
       is_elementary: whether each operation is a statement of its own.
     """
 
@@ -125,11 +113,7 @@ class _Draft:
         return split(self.module, self.code, self._tokens, names)
 
     def source(self, helpers: Sequence[Helper]) -> WrittenFunction:
-        """The function as source.
-
-        Args:
-          helpers: functions that it calls.
-        """
+        """The function as source."""
         graph, module = self.graph, self.module
         comments, calls = _write_effects(graph.bodies[0].effects, module)
         arrays = module.arrays

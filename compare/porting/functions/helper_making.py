@@ -53,12 +53,7 @@ class Helper:
 
 
 def make_helper(name: str, parameters: Parameters) -> tuple[Helper, list[Line]]:
-    """The helper function of the copies of a piece, and the call for each of them.
-
-    Args:
-      name: of the function.
-      parameters: of the piece.
-    """
+    """The helper function of the copies of a piece, and the call for each of them."""
     names, copies = parameters.names, parameters.copies
     types, every = names.module.types, parameters.all
     code = _body(parameters)

@@ -27,11 +27,7 @@ _CONVERTED = "tf__"
 
 
 def called_name(name: str) -> str:
-    """The name of a function that is called, without what tracing adds: "__inference_scaled_45" -> "scaled".
-
-    Args:
-      name: of the function's graph.
-    """
+    """The name of a function that is called, without what tracing adds: "__inference_scaled_45" -> "scaled"."""
     plain = _TRACED.sub("", _TRACED.sub("", name))
     return identifier(plain.removeprefix(_CONVERTED).lower(), "inner")
 
@@ -42,8 +38,6 @@ def piece_name(
     """The name of a piece.
 
     Args:
-      copies: their statements.
-      parameters: of the piece.
       names_taken: names that it does not get.
     """
     scopes = [
@@ -82,11 +76,7 @@ def _most_scope(elements: Sequence[Element]) -> str:
 
 
 def common_scopes(elements: Iterable[Element]) -> tuple[str, ...]:
-    """The functions or scopes that all lines come from.
-
-    Args:
-      elements: statements.
-    """
+    """The functions or scopes that all lines come from."""
     every = [one.statement.within for one in elements if isinstance(one.statement, Line)]
     alike = takewhile(lambda names: len({*names}) == 1, zip(*every, strict=False))
     return tuple(names[0] for names in alike)

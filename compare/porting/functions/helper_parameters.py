@@ -240,11 +240,7 @@ _NUMBER = re.compile(r"[_.-]?\d+$")
 
 
 def stem(names: Sequence[str]) -> str:
-    """What names have in common that differ by the number at their end; "" of others.
-
-    Args:
-      names: any texts.
-    """
+    """What names have in common that differ by the number at their end; "" of others."""
     stems = {_NUMBER.sub("", name) for name in names}
     name = stems.pop() if len(stems) == 1 else ""
     return identifier(name.lower(), "") if re.search("[A-Za-z]", name) else ""
@@ -255,7 +251,6 @@ def common_name(names: Sequence[str], defaults: Collection[str]) -> str:
 
     Args:
       names: by copy.
-      defaults: names of operations, which say less than those of a user.
     """
     users = [name for name in names if name not in defaults] or names
     return users[0] if len({*users}) == 1 else stem(users)

@@ -15,12 +15,7 @@ _OWN = frozenset({"weights", "dtype"})
 
 
 def helper_text(helper: Helper, names_reserved: Sequence[str]) -> str:
-    """The lines of a helper function.
-
-    Args:
-      helper: itself.
-      names_reserved: names that are taken for the module.
-    """
+    """The lines of a helper function."""
     names = dict[str, str]()
     for parameter in helper.parameters:
         wanted_name = parameter.variable.wanted

@@ -54,10 +54,8 @@ def split(module: Module, main: Code, variables: Mapping[str, str], names: Names
     """Make helper functions of what repeats in statements; they are then called in its place.
 
     Args:
-      module: that the statements are in.
       main: the statements, one for each operation; they become lines, unless nothing repeats.
       variables: what variables that are there are called, by token.
-      names: identifiers that are free.
     """
     splitting = _Splitting(module, main, variables, names)
     splitting.split()

@@ -39,7 +39,6 @@ def fill_holes(statement: Statement, fill: Fill, rename: Mapping[str, str]) -> S
     """A statement with other expressions in its holes.
 
     Args:
-      statement: itself.
       fill: is asked for each hole, in order.
       rename: new tokens of what it defines, by token.
     """
@@ -62,7 +61,6 @@ def fill_text(text: str, fill: Fill) -> str:
     """An expression with other expressions in its holes.
 
     Args:
-      text: itself.
       fill: is asked for each hole, in order.
     """
     return ast.unparse(ast.fix_missing_locations(_Filling(fill).visit(ast.parse(text, mode="eval"))))
@@ -103,11 +101,7 @@ def is_stored(node: ast.expr) -> bool:
 
 
 def is_literal(text: str) -> bool:
-    """Whether an expression is a number, or a tuple or list of some.
-
-    Args:
-      text: itself.
-    """
+    """Whether an expression is a number, or a tuple or list of some."""
     return _is_number(ast.parse(text, mode="eval").body)
 
 
@@ -139,7 +133,6 @@ def element(statement: Statement, *, with_numbers: bool) -> Element:
     """A statement as a step of the search.
 
     Args:
-      statement: itself.
       with_numbers: whether copies must have the same numbers.
     """
     if isinstance(statement, Line) and not statement.defines:
@@ -191,11 +184,7 @@ def number_of(token: str) -> int:
 
 
 def segment_key(elements: Sequence[Element]) -> tuple[object, ...]:
-    """What is equal for two segments of the same code and the same connections.
-
-    Args:
-      elements: of the segment.
-    """
+    """What is equal for two segments of the same code and the same connections."""
     places: dict[int, object] = {}
     inputs: dict[int, int] = {}
     key: list[object] = []

@@ -18,8 +18,6 @@ def fold(
     """Statements, and what they return, with fewer variables.
 
     Args:
-      statements: in order.
-      results: expressions.
       helpers: functions whose calls stand in a line of their own, or are what is returned.
     """
     reads, foldable = count_reads(statements, results), _reads_of_lines(statements, results)

@@ -134,7 +134,6 @@ def render(
     """The lines of a body with its return, without those that define what nothing reads.
 
     Args:
-      statements: in order.
       result: the expression that it returns; "" of none.
       names: of the variables that are there, by token.
       names_reserved: names that are taken for the module; calls of these stay.
@@ -154,11 +153,7 @@ def render_results(
     """The lines of a body, as of `render`, and the expressions of its results.
 
     Args:
-      statements: in order.
-      results: expressions.
       names: of the variables that are there, by token.
-      names_reserved: as of `render`.
-      own: likewise.
     """
     result = " ".join(results)
     statements = without_unread(statements, result, names_reserved) if result.strip() else statements
@@ -188,13 +183,7 @@ def render_results(
 
 
 def without_unread(statements: Sequence[Statement], result: str, names_reserved: Sequence[str]) -> list[Statement]:
-    """Statements without those that define what nothing reads.
-
-    Args:
-      statements: in order.
-      result: the expression of what is returned.
-      names_reserved: functions whose calls stay.
-    """
+    """Statements without those that define what nothing reads."""
     tokens = {match[0] for match in TOKEN.finditer(result)}
     remaining: list[Statement] = []
     for statement in reversed(statements):
@@ -271,13 +260,7 @@ def _with_names(text: str, names: Mapping[str, str]) -> str:
 
 
 def free_name(wanted_name: str, names_taken: Iterable[str], names_reserved: Iterable[str]) -> str:
-    """The identifier, or with the first number that makes it new.
-
-    Args:
-      wanted_name: any text.
-      names_taken: of variables that are there.
-      names_reserved: of what the module has.
-    """
+    """The identifier, or with the first number that makes it new."""
     base = identifier(wanted_name, "value")
     names_used = {*names_taken, *names_reserved, *RESERVED}
     name, number = base, 1
