@@ -150,15 +150,21 @@ def _are_inside(copies: Sequence[Copy], others: Sequence[Copy]) -> bool:
 
 def _equal_segments(steps: Sequence[Step], last_reads: Mapping[int, int], longest: int) -> list[list[Copy]]:
     """The segments with one result that occur more than once, in groups of equal ones."""
-    # A segment is a path in a tree of steps: two segments are equal if they end at the same node.
-    nodes: dict[tuple[int, object], int] = {}
-    segments: dict[tuple[int, object], list[Copy]] = {}
-    for start in range(len(steps)):
-        node = -1
-        for copy, wiring, result in segments_from(steps, last_reads, start, longest):
-            node = nodes.setdefault((node, wiring), len(nodes))
-            if copy is not None:
-                segments.setdefault((node, result), []).append(copy)
+    # A segment is a path in a tree of steps: two segments are equal if they end at the same node. A path that only one
+    # segment takes is not followed.
+    segments: dict[tuple[object, ...], list[Copy]] = {}
+    paths = [[segments_from(steps, last_reads, start, longest) for start in range(len(steps))]]
+    for depth in range(longest):
+        longer: dict[tuple[object, ...], list[Iterator[tuple[Copy | None, object, object]]]] = {}
+        for number, path in enumerate(paths):
+            for segment in path:
+                copy, wiring, result = next(segment, (None, None, None))
+                if wiring is None:
+                    continue
+                longer.setdefault((number, wiring), []).append(segment)
+                if copy is not None:
+                    segments.setdefault((depth, number, wiring, result), []).append(copy)
+        paths = [path for path in longer.values() if len(path) > 1]
     return [copies for copies in segments.values() if len(copies) > 1]
 
 

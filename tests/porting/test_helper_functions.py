@@ -17,6 +17,7 @@ from written_rows import drawn, run
 from compare.inputs.functions import model_inputs
 from compare.porting.functions import helpers, holes
 from compare.porting.functions.function_source import WrittenFunction, function_source, source_without_helpers
+from compare.porting.functions.statements import Line, Variable
 from tf_reference import _function_graph
 from workloads._function_graph import Body, Captured, FunctionGraph, Node, Place, Result
 from workloads._spec import Arrays
@@ -283,6 +284,26 @@ def test_a_planted_error_is_another_program(function, old, new):
     arguments = arguments_of(made)
     assert made.text.count(old) == 1
     assert program(run(made, made.text.replace(old, new)), *arguments) != program(run(plain), *arguments)
+
+
+@pytest.mark.parametrize(
+    ("text", "other", "equal"),
+    [
+        ("v__1 @ weights['a']['kernel'] + 0.5", "v__7 @ weights['b']['kernel'] + 2", True),
+        ("jnp.sum(v__1, (0, 1))", "jnp.sum(v__1, -1)", True),
+        ("v__1.reshape((v__1.shape[0], 2))", "v__1.reshape((v__1.shape[1], 2))", False),
+        ("v__1.astype(v__1.dtype)", "v__1.astype(jnp.float32)", False),
+        ("v__1 @ v__2.mT", "v__1 @ v__2", False),
+        ("jnp.sum(v__1, 1, keepdims=True)", "jnp.sum(v__1, 1, keepdims=False)", False),
+        ("jnp.einsum('ab,bc->ac', v__1, v__2)", "jnp.einsum('ab,cb->ac', v__1, v__2)", False),
+        ("jnp.clip(v__1, -jnp.inf, 1)", "jnp.clip(v__1, -1, jnp.inf)", False),
+    ],
+)
+def test_two_lines_are_equal_but_for_variables_weights_and_numbers(text, other, equal) -> None:
+    shapes = [
+        holes.element(Line(one, (Variable("v__9", "x"),)), with_numbers=False).step.shape for one in (text, other)
+    ]
+    assert (shapes[0] == shapes[1]) is equal
 
 
 def test_pieces_of_other_code_that_were_merged_would_be_another_program(monkeypatch) -> None:

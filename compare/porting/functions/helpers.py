@@ -7,6 +7,7 @@ So calls of it compute what the copies computed.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -36,7 +37,7 @@ _LEAST_OPERATIONS, _LEAST_SAVED, _OVERHEAD = 3, 3, 3
 _FREE_PARAMETERS = 4
 """Of a helper function; each further one is a line of every call."""
 
-_LONGEST, _MOST_SEARCHED = 256, 500_000
+_LONGEST, _MOST_SEARCHED = 256, 2_000_000
 """The largest piece, and how many pieces are looked at."""
 
 
@@ -106,12 +107,13 @@ class _Splitting:
         defaults = {snake(node.type) for body in self.module.graph.bodies for node in body.nodes}
         self._names = WantedNames(self.module, dict(self.variables), defaults)
         self._names.note(self.main.statements)
-        self._calls = list(self.module.inlined)
+        self._calls = [replace(one, name=called_name(one.name)) for one in self.module.inlined]
         self._elements = dict[tuple[Statement, bool], Element]()
+        self._readers = dict[int, Counter[str]]()
         # What is around others is a helper function first: of what is in it there is then one copy less.
         for name in dict.fromkeys(one.name for one in reversed(self._calls)):
             for calls in self._find_calls(name):
-                self._extract(self._places(calls), called_name(name))
+                self._extract(self._places(calls), name)
         while (repeat := self._find_repeat()) is not None:
             self._extract(repeat, "")
 
@@ -148,10 +150,19 @@ class _Splitting:
     def _copy(self, place: _Place, *, with_numbers: bool = False) -> Copy:
         code = self._bodies[place.body]
         inside = code.statements[place.start : place.stop]
-        outside = [*code.statements[: place.start], *code.statements[place.stop :]]
-        tokens_read = {match[0] for text in code.results for match in TOKEN.finditer(text)}.union(*map(read, outside))
-        tokens = [variable.token for one in inside for variable in variables_of(one) if variable.token in tokens_read]
+        counts = self._count_readers(place.body)
+        counts_inside = Counter(token for one in inside for token in read(one))
+        variables = [variable.token for one in inside for variable in variables_of(one)]
+        tokens = [token for token in variables if counts[token] > counts_inside[token]]
         return Copy(tuple(self._element(one, with_numbers=with_numbers) for one in inside), tuple(tokens))
+
+    def _count_readers(self, body: int) -> Counter[str]:
+        """How many statements of a body, and results, read or define each variable."""
+        if body not in self._readers:
+            code = self._bodies[body]
+            of_results = Counter(match[0] for text in code.results for match in TOKEN.finditer(text))
+            self._readers[body] = of_results + Counter(token for one in code.statements for token in read(one))
+        return self._readers[body]
 
     def _element(self, statement: Statement, *, with_numbers: bool) -> Element:
         key = statement, with_numbers
@@ -223,6 +234,7 @@ class _Splitting:
         for place, call in sorted(zip(places, calls, strict=True), key=lambda pair: -pair[0].start):
             self._bodies[place.body].statements[place.start : place.stop] = [call]
         self.helpers.append(helper)
+        self._readers.clear()
         self._move_calls([frozenset(copy.bound) for copy in copies], rename)
 
     def _move_calls(self, copies: Sequence[frozenset[str]], rename: Mapping[str, str]) -> None:
