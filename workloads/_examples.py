@@ -35,7 +35,6 @@ def read_examples(path: Path, specs: Specs) -> Arrays:
     makes of them, and no float becomes an integer.
 
     Args:
-      path: of the file.
       specs: by name. A name in a shape is a size that the file decides: equal names are equal sizes. `low` and `high`
         bound integers only.
 

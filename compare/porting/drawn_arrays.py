@@ -19,8 +19,6 @@ def input_specs(architecture: Architecture, source: Written, with_training: bool
     """The inputs of the workload and how each is drawn, as Python.
 
     Args:
-      architecture: of the model.
-      source: its module.
       with_training: whether targets are among them.
     """
     inputs, targets = inputs_and_targets(architecture, source, with_training)
@@ -31,8 +29,6 @@ def inputs_and_targets(architecture: Architecture, source: Written, with_trainin
     """What a call of a model takes, and what its training step takes beside.
 
     Args:
-      architecture: of the model.
-      source: its module.
       with_training: whether there are targets.
     """
     graph = next(graph for graph in architecture.graphs if not graph.model)

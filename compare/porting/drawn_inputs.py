@@ -41,13 +41,7 @@ class DrawnInput:
 
 
 def drawn_input(architecture: Architecture, graph: Graph, number: int) -> DrawnInput:
-    """How an input is drawn: rows of a table that it looks up, or the images that are rescaled.
-
-    Args:
-      architecture: of the model.
-      graph: that takes it.
-      number: of its tensor.
-    """
+    """How an input is drawn: rows of a table that it looks up, or the images that are rescaled."""
     tensor, reading = graph.tensors[number], list(_reading(architecture, graph, number))
     if "int" not in tensor.dtype and all(layer.class_name in EMBEDDINGS for layer in reading) and reading:
         # Keras makes integers of them: an Input of tokens that is told no dtype has that of floats.
@@ -73,7 +67,6 @@ def tensor_spec(tensor: Tensor, ends: Ends | None = None) -> str:
     """How an array is drawn, as Python.
 
     Args:
-      tensor: that it is.
       ends: between which values; None for a normal distribution.
     """
     sizes = list(tensor.shape)

@@ -27,12 +27,7 @@ class Builder:
     lines: Sequence[str] = ()
 
     def text(self, name: str, about: str) -> str:
-        """The function.
-
-        Args:
-          name: of it.
-          about: its docstring.
-        """
+        """The function."""
         body = [*self.imports, "", *self.lines, f"return {self.expression}"]
         head = (
             f"def {name}(dimensions: Mapping[str, int], dtype: str) -> Any:",
@@ -76,8 +71,6 @@ def original_builder(original: Original, source: Written, with_training: bool) -
     """The function that builds the original.
 
     Args:
-      original: where it is.
-      source: the module.
       with_training: whether it is judged in training too.
     """
     arguments = f"{original.arguments}, inputs={len(source.parameters)}, trained={with_training}"
@@ -85,12 +78,7 @@ def original_builder(original: Original, source: Written, with_training: bool) -
 
 
 def module_builder(source: Written, training: Training) -> Builder:
-    """The function that builds the port.
-
-    Args:
-      source: its module.
-      training: that was written.
-    """
+    """The function that builds the port."""
     imports, arguments = training_arguments(training)
     expression = f"jaxport.ports.flax_port({source.class_name}, RECEIPT, dtype, inputs={len(source.parameters)}"
     return Builder((*imports_of_module([source.class_name]), *imports), f"{expression}{arguments})")
@@ -102,11 +90,7 @@ def imports_of_module(classes: Sequence[str]) -> tuple[str, ...]:
 
 
 def training_arguments(training: Training) -> tuple[Sequence[str], str]:
-    """The import of a training that was written, and the arguments that hand it over; nothing where there is none.
-
-    Args:
-      training: that was written.
-    """
+    """The import of a training that was written, and the arguments that hand it over; nothing where there is none."""
     if not training.text:
         return (), ""
     names = (

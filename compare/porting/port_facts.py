@@ -47,15 +47,7 @@ class PortFacts:
 def facts_of_model(
     architecture: Architecture, source: Written, training: Training, original: Original, sizes: Sizes
 ) -> PortFacts:
-    """What was written of a Keras model.
-
-    Args:
-      architecture: of the model.
-      source: its module.
-      training: of it.
-      original: where it is.
-      sizes: that it is judged at.
-    """
+    """What was written of a Keras model."""
     name = source.class_name
     inputs, outputs = _signature(architecture, source)
     return PortFacts(

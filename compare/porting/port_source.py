@@ -84,15 +84,7 @@ def sizes_text(architecture: Architecture, sizes: Sizes) -> str:
 def port_source(
     architecture: Architecture, source: Written, training: Training, original: Original, sizes: Sizes
 ) -> str:
-    """The port file.
-
-    Args:
-      architecture: of the model.
-      source: its module.
-      training: of it.
-      original: where the port finds it.
-      sizes: that it is judged at.
-    """
+    """The port file."""
     with_training = bool(training.text)
     specs = input_specs(architecture, source, with_training)
     then = ", then what is to be predicted" if with_training else ""
@@ -123,13 +115,7 @@ class PortText:
 
 
 def port_text(architecture: Architecture, text: PortText, sizes: Sizes) -> str:
-    """The port file.
-
-    Args:
-      architecture: of the model.
-      text: what it says of that.
-      sizes: that it is judged at.
-    """
+    """The port file."""
     examples = f'''
 def examples(dimensions: Mapping[str, int]) -> Mapping[str, Any]:
     """Batches drawn at random: put your own in their place."""
@@ -174,14 +160,7 @@ port = Workload(
 
 
 def usage(folder: Path, architecture: Architecture, source: Written, sizes: Sizes) -> tuple[str, ...]:
-    """Three lines of Python that load a port and call it; none where the model has no call.
-
-    Args:
-      folder: of the port.
-      architecture: of the model.
-      source: its module.
-      sizes: that it is judged at.
-    """
+    """Three lines of Python that load a port and call it; none where the model has no call."""
     graph = next((graph for graph in architecture.graphs if not graph.model), None)
     if graph is None:
         return ()

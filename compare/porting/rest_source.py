@@ -106,15 +106,7 @@ def _only_result(architecture: Architecture, place: Place) -> Tensor | None:
 def source_without_call(
     architecture: Architecture, source: Written, training: Training, original: Original, sizes: Sizes
 ) -> str:
-    """The port file of a model without a call: each of the models in it, and the training step of the whole.
-
-    Args:
-      architecture: of the model.
-      source: its module.
-      training: of it.
-      original: where it is.
-      sizes: that it is judged at.
-    """
+    """The port file of a model without a call: each of the models in it, and the training step of the whole."""
     parts, data = judged_parts(architecture, source), data_of_step(architecture)
     names, specs = Names(), dict[str, str]()
     for wanted_name, spec in _specs(architecture, source, parts).items():
@@ -129,15 +121,7 @@ def source_without_call(
 def rest_source(
     architecture: Architecture, source: Written, original: Original, sizes: Sizes, parts: Sequence[Part]
 ) -> str:
-    """The port file of what is written of a model.
-
-    Args:
-      architecture: of the model.
-      source: its module.
-      original: where it is.
-      sizes: that it is judged at.
-      parts: of it that are judged.
-    """
+    """The port file of what is written of a model."""
     name, stands = port_name(architecture), [stand for part in parts for stand in part.stands]
     if any(part.graph.model for part in parts):
         about = f"The models in {name}, each called for itself: this holds while the whole is left."

@@ -15,25 +15,14 @@ CHECKPOINT = "checkpoint"
 
 
 def data_of_training(architecture: Architecture, source: Written) -> tuple[Arrays, Arrays]:
-    """The inputs and targets of a training step.
-
-    Args:
-      architecture: of the model.
-      source: its module.
-    """
+    """The inputs and targets of a training step."""
     if any(not graph.model for graph in architecture.graphs):
         return inputs_and_targets(architecture, source, with_training=True)
     return data_of_step(architecture), {}
 
 
 def find_obstacle(architecture: Architecture, source: Written, training: Training) -> str:
-    """Why a loop over the examples of a file is not how a model is trained; "" where it is.
-
-    Args:
-      architecture: of the model.
-      source: its module.
-      training: of it.
-    """
+    """Why a loop over the examples of a file is not how a model is trained; "" where it is."""
     if not training.text:
         return "the original is not compiled" if architecture.compiled is None else "the training step is not written"
     stateful = [layer for layer in architecture.source.layers if any(leaf.is_state for leaf in layer.leaves)]
@@ -51,13 +40,7 @@ def _obstacle(tensor: Tensor) -> str:
 
 
 def script_text(architecture: Architecture, source: Written, training: Training) -> str:
-    """The script.
-
-    Args:
-      architecture: of the model.
-      source: its module.
-      training: of it.
-    """
+    """The script."""
     inputs, targets = data_of_training(architecture, source)
     names = ["make_optimizer", "train_step", *["TRAINED"] * training.is_filtered]
     optimizer = f"nnx.Optimizer(model, make_optimizer(), wrt={'TRAINED' if training.is_filtered else 'nnx.Param'})"

@@ -23,8 +23,6 @@ def readme(port: Port | FunctionPort, places: Sequence[str], file: str, record: 
     """The text.
 
     Args:
-      port: that was written.
-      places: that are left to write.
       file: that was or would be judged; "" where nothing can be.
       record: what the gates say of it; None where it was not judged.
     """
