@@ -65,7 +65,8 @@ def _judgement(facts: PortFacts, of_rest: str, record: Record) -> Iterator[str]:
         gates.setdefault(verdicts.WORDS.get(verdict, verdict), []).append(gate)
     verdict = verdicts.WORDS[verdicts.outcome(part)]
     gates_text = "; ".join(f"{word}: {', '.join(names)}" for word, names in gates.items())
-    yield from (f"{of_rest}**{verdict}** {_circumstances(facts, part, record.environment)}. {gates_text}.", "")
+    circumstances = _circumstances(facts, part, record.environment)
+    yield from (f"{of_rest}**Verdict: {verdict}** {circumstances}. {gates_text}.", "")
     complaints = verdicts.complaints(name, part)
     yield from (*(f"- {plain(line)}" for line in complaints), *[""] * bool(complaints))
 

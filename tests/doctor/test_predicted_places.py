@@ -35,6 +35,9 @@ KINDS = {
 """A kind of model -> how many places `jaxport init` leaves of it."""
 
 
+_LEFT = NotImplementedError.__name__
+
+
 def architecture_of(kind: str, scratch: Path) -> tuple[str, Architecture]:
     """Where a model is, and its architecture as it comes from the worker."""
     keras.utils.clear_session(free_memory=False)
@@ -46,7 +49,8 @@ def architecture_of(kind: str, scratch: Path) -> tuple[str, Architecture]:
 def raised(files: dict[str, str]) -> list[str]:
     """What the methods and functions say that raise in what is written."""
     errors = [node.exc for text in files.values() for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Raise)]
-    messages = [ast.literal_eval(error.args[0]) for error in errors if isinstance(error, ast.Call)]
+    places = [error for error in errors if isinstance(error, ast.Call) and ast.unparse(error.func) == _LEFT]
+    messages = [ast.literal_eval(error.args[0]) for error in places]
     return [message.removesuffix(": write it here") for message in messages]
 
 

@@ -70,21 +70,21 @@ def test_a_port_that_was_not_judged_says_how() -> None:
 
 
 def test_a_port_that_holds_says_of_each_gate_with_sizes_and_versions() -> None:
-    verdict = "**pass** at batch 4, 10 steps of training (tensorflow 2.21.0, jax 0.10.2, flax 0.12.8). "
+    verdict = "**Verdict: pass** at batch 4, 10 steps of training (tensorflow 2.21.0, jax 0.10.2, flax 0.12.8). "
     gates = "pass: structure, semantics, rounding, gradients, training, stability."
     assert readme(port(), (), "port.py", record("pass")) == TEXT.replace("VERDICT", verdict + gates)
 
 
 def test_steps_are_of_no_port_without_training() -> None:
     text = readme(port(), (), "port.py", record("pass", training=Gate(verdict="not_applicable")))
-    assert "**pass** at batch 4 (tensorflow" in text
+    assert "**Verdict: pass** at batch 4 (tensorflow" in text
     assert "pass: structure, semantics, rounding, gradients, stability; not applicable: training." in text
 
 
 def test_a_gate_that_fails_says_where() -> None:
     wrong = Comparison(verdict="fail", message="kernel: error 0.5, bound 1e-06")
     text = readme(port(), (), "port.py", record("fail", gradients=Gate(verdict="fail", comparisons=(wrong,))))
-    assert "**fail** at batch 4" in text and "; fail: gradients." in text
+    assert "**Verdict: fail** at batch 4" in text and "; fail: gradients." in text
     assert "\n\n- kernel: error 0.5, bound 1e-06\n\n" in text
 
 
@@ -92,7 +92,7 @@ def test_places_are_listed_and_the_verdict_is_that_of_the_rest() -> None:
     places = ("twice (Lambda): it calls Python", "<b>`x`</b>")
     text = readme(port(), places, "rest.py", record("pass"))
     head = "**To be written**, since jaxport could not (2):\n\n- twice (Lambda): it calls Python\n"
-    assert f"{head}- &lt;b&gt;\\`x\\`&lt;/b&gt;\n\nWithout that, `rest.py`: **pass** at batch 4" in text
+    assert f"{head}- &lt;b&gt;\\`x\\`&lt;/b&gt;\n\nWithout that, `rest.py`: **Verdict: pass** at batch 4" in text
     assert "judged" not in readme(port(), places, "", None)
 
 
