@@ -49,10 +49,9 @@ def require_range(function: FunctionGraph, counters: Sequence[int], arrays: Mapp
       UnwritableError: one is too large for 32 bits.
     """
     body = function.bodies[0]
-    captured = body.inputs[len(body.inputs) - len(function.captured) :]
+    numbers = body.inputs[len(body.inputs) - len(function.captured) :]
     sizes = {
-        number: _magnitude(arrays.get(capture.name))
-        for number, capture in zip(captured, function.captured, strict=True)
+        number: _magnitude(arrays.get(capture.name)) for number, capture in zip(numbers, function.captured, strict=True)
     }
     _Range(function.bodies, arrays).require(body, dict.fromkeys(counters, float(STEPS)), sizes)
 
@@ -94,9 +93,9 @@ class _Range:
         if node.type not in _CALLS:
             return
         places = [place for place, _ in node.inputs]
-        taken = slice(_CALLS[node.type], None)
+        passed_on = slice(_CALLS[node.type], None)
         for body in (self.bodies[number] for numbers in node.bodies.values() for number in numbers):
-            inner = list(zip(body.inputs, places[taken], operands[taken], strict=False))
+            inner = list(zip(body.inputs, places[passed_on], operands[passed_on], strict=False))
             inner_bounds = {number: bounds[place] for number, place, _ in inner if place in bounds}
             self.require(body, inner_bounds, {number: operand for number, _, operand in inner})
 

@@ -264,6 +264,30 @@ def test_a_model_of_blocks_gives_what_the_model_gives(make: Callable[[], Any]) -
     check_same(model, module)
 
 
+def padded_and_projected_late() -> Any:
+    """Stages whose first convolution pads where it has strides, and whose input is projected behind it, as in kimm."""
+    x = inputs = keras.Input((16, 16, 8))
+    for stage, features in enumerate((8, 16, 32, 64)):
+        for unit in range(2):
+            strides, name = 2 if stage and not unit else 1, f"stage{stage + 1}_{unit}"
+            y = x if strides == 1 else L.ZeroPadding2D(1, name=f"{name}_pad")(x)
+            y = L.Conv2D(features, 3, strides, "valid" if strides > 1 else "same", name=f"{name}_conv1")(y)
+            y = L.ReLU(name=f"{name}_relu")(L.BatchNormalization(name=f"{name}_bn1")(y))
+            y = L.BatchNormalization(name=f"{name}_bn2")(L.Conv2D(features, 3, padding="same", name=f"{name}_conv2")(y))
+            if strides > 1:
+                x = L.Conv2D(features, 1, strides, "valid", name=f"{name}_down")(x)
+                x = L.BatchNormalization(name=f"{name}_down_bn")(x)
+            x = L.ReLU(name=f"{name}_out")(L.Add(name=f"{name}_add")([y, x]))
+    return keras.Model(inputs, L.Dense(3, name="top")(L.GlobalAveragePooling2D(name="pool")(x)))
+
+
+def test_a_part_of_some_copies_may_replace_what_only_earlier_steps_read() -> None:
+    model = with_weights(padded_and_projected_late())
+    written, module = module_of(model)
+    assert '"""A block of the model' in written.text
+    check_same(model, module)
+
+
 def test_features_of_an_input_are_its_width_also_without_the_layer_that_needs_them() -> None:
     text = written_of(inverted()).text
     columns = re.search(r'"""(in_features, .*)\."""', text)
