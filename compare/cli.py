@@ -207,10 +207,6 @@ def _add_command(
     """Add a command to those of the top level or of a group.
 
     Args:
-      entries: of the level.
-      command: its full name.
-      entry: what is known of it.
-      commands: those whose options are wanted.
       group: that of a default member: who asks for the help of the group gets that of this member.
     """
     name = command.rpartition(" ")[2]

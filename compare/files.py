@@ -86,7 +86,6 @@ def read(path: Path, expected: Expected, most: int) -> bytes:
     """All bytes of a file.
 
     Args:
-      path: the file.
       expected: what it should be, and what to do where it is not.
       most: bytes that the file may have.
 
@@ -103,7 +102,6 @@ def read_json(path: Path, expected: Expected) -> Any:
     """Plain data of a JSON file.
 
     Args:
-      path: the file.
       expected: what it should be, and what to do where it is not.
 
     Raises:
@@ -117,7 +115,6 @@ def parse(data: bytes | str, path: Path, expected: Expected) -> Any:
 
     Args:
       data: the JSON, as text or as UTF-8.
-      path: where it comes from, for the error.
       expected: what it should be, and what to do where it is not.
 
     Raises:
@@ -143,8 +140,6 @@ def convert(plain: Any, kind: type[_Declared], path: Path, expected: Expected, w
 
     Args:
       plain: the data, as `parse` returns it.
-      kind: the type.
-      path: where it comes from, for the error.
       expected: what it should be, and what to do where it is not.
       within: the part of the file that it is, for the error.
 
@@ -213,7 +208,6 @@ def read_arrays(path: Path, expected: Expected, most: int) -> tuple[dict[str, np
     """All arrays of a safetensors file, of any shape, and its metadata.
 
     Args:
-      path: the file.
       expected: what it should be, and what to do where it is not.
       most: bytes that the file may have.
 

@@ -15,12 +15,7 @@ from compare.writing import write_atomically
 
 
 def to_json(value: Any) -> Any:
-    """Plain JSON data of nested dataclasses and structs; NaN and infinities become strings.
-
-    Args:
-      value: anything of these, of mappings, sequences, NumPy scalars, and what JSON has itself. A struct's fields are
-        named as they are encoded; a trailing underscore of a dataclass's field is left out.
-    """
+    """Plain JSON data of nested dataclasses and structs; NaN and infinities become strings."""
     match value:
         case msgspec.Struct():
             fields = zip(value.__struct_encode_fields__, value.__struct_fields__, strict=True)

@@ -70,7 +70,6 @@ class Position:
     """Where a stage is: the number of its step, and how long it takes to the end.
 
     Args:
-      steps: of the stage.
       start: seconds on the clock when it began.
     """
 
@@ -90,7 +89,6 @@ class Position:
         """Note that a step begins. Planned steps may be left out; one that is not planned is part of the step before.
 
         Args:
-          text: the step.
           now: seconds on the clock.
         """
         names = list(self._shares)
@@ -146,12 +144,7 @@ class Lines(Reporter):
 
 
 class Bars(Reporter):
-    """Shows a bar for the current stage; finished stages stay above it.
-
-    Args:
-      console: where it is drawn.
-      how: others of `rich.progress.Progress`.
-    """
+    """Shows a bar for the current stage; finished stages stay above it."""
 
     def __init__(self, console: Console, **how: Any) -> None:
         self._progress = Progress(
@@ -209,8 +202,6 @@ class Countdown:
     """Shows how many of equal parts of a step are done, and how long the others will take.
 
     Args:
-      reporter: shows it.
-      text: what is done.
       total: how many parts there are.
     """
 

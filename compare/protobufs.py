@@ -27,7 +27,6 @@ def classes(package: str, messages: Mapping[str, str]) -> dict[str, Any]:
     """By name, the class of each message.
 
     Args:
-      package: a name of its own for these declarations.
       messages: by name, "number name type" of each field that is read, parted by ", ". A type with * is repeated. An
         enumeration is an int32, a map a repeated message of key and value: the same on the wire.
     """

@@ -47,7 +47,6 @@ def read(path: Path, expected: files.Expected) -> Any:
     """The XSpace in a file.
 
     Args:
-      path: the file.
       expected: what it should be, and what to do where it is not.
 
     Raises:
@@ -72,10 +71,5 @@ def statistic_names(plane: Any) -> dict[int, str]:
 
 
 def text_of(statistic: Any, names: Mapping[int, str]) -> str:
-    """The text of a statistic, which may stand once for all events of a plane; "" of one that has none.
-
-    Args:
-      statistic: an XStat.
-      names: the plane's `statistic_names`.
-    """
+    """The text of a statistic, which may stand once for all events of a plane; "" of one that has none."""
     return statistic.str_value or names.get(statistic.ref_value, "")

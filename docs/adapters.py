@@ -46,12 +46,7 @@ class Named:
 
 
 def named(adapter: str, source: str) -> Iterator[Named]:
-    """The names that an adapter's source looks up; what it puts together while it runs is not among them.
-
-    Args:
-      adapter: its path.
-      source: its text.
-    """
+    """The names that an adapter's source looks up; what it puts together while it runs is not among them."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in READERS:
             texts = [

@@ -13,7 +13,6 @@ def write_folder(folder: Path, pages: Mapping[str, str]) -> None:
     """Make the pages of a folder these, and no others.
 
     Args:
-      folder: is made if it is missing.
       pages: texts by file name.
     """
     folder.mkdir(exist_ok=True)

@@ -8,11 +8,7 @@ from typing import Any
 
 
 def of_record(record: Path) -> tuple[dict[str, str], list[dict[str, Any]]]:
-    """The verdict of each gate, and all comparisons.
-
-    Args:
-      record: results.json of a run of one workload.
-    """
+    """The verdict of each gate, and all comparisons."""
     (part,) = json.loads(record.read_text())["workloads"].values()
     gates = part["parity"]["gates"]
     held = [comparison for gate in gates.values() for comparison in gate["comparisons"]]

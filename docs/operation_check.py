@@ -228,10 +228,7 @@ def difference(expected: np.ndarray, actual: np.ndarray, bound: float = VALUES, 
     """How two arrays differ, or nothing.
 
     Args:
-      expected: of TensorFlow.
-      actual: of JAX.
       bound: of the error of floats, relative to the largest value.
-      floor: taken for the largest value where that is smaller.
     """
     if problem := structure_problem(expected, actual):
         return problem

@@ -222,7 +222,6 @@ def updated(page: str, told: Mapping[str, str]) -> str:
     """The page with rows in its table, by name, in the order of the trials; rows of trials that are no more are gone.
 
     Args:
-      page: Markdown, whose first table has one row a trial.
       told: rows, by the name of their trial.
     """
     before, head, rest = page.partition("|---|---|")

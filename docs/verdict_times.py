@@ -101,11 +101,7 @@ worked too, and makes the seconds of wall time worth little.
 
 
 def measure(case: Case) -> dict[str, Any]:
-    """What a verdict costs once.
-
-    Args:
-      case: the command.
-    """
+    """What a verdict costs once."""
     with tempfile.TemporaryDirectory(prefix="jaxport-") as folder:
         path = Path(folder) / "model.py"
         path.write_text(case.source)

@@ -148,8 +148,6 @@ def interpreter(folder: Path, place: Place, own: bool) -> str | None:
     """The Python of an environment, made where it is missing; None for the one that is here.
 
     Args:
-      folder: where environments are kept.
-      place: what is in it.
       own: whether jaxport runs in it too, with all that it depends on.
 
     Raises:
@@ -181,7 +179,6 @@ def tried(tf: str | None, jax: str | None, own: str | None, legacy: bool) -> Fou
 
     Args:
       tf: its interpreter; None is jaxport's.
-      jax: likewise.
       own: jaxport's; None is the one that runs this.
       legacy: whether tf.keras is Keras 2.
     """

@@ -79,7 +79,6 @@ class Page:
         """Write and judge a model, and the page anew.
 
         Args:
-          name: of it.
           written_only: whether no gate is asked.
           keep: folder that what was written is left in; None leaves nothing.
         """
@@ -90,11 +89,7 @@ class Page:
         self.path.write_text(self.text())
 
     def main(self, about: str) -> None:
-        """Judge the models that the command line names, and write the page.
-
-        Args:
-          about: what the command does, with examples.
-        """
+        """Judge the models that the command line names, and write the page."""
         asked = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
         asked.add_argument("names", nargs="*", metavar="NAME", help="a model of the page")
         asked.add_argument("--no-run", action="store_true", help="write, and judge nothing")

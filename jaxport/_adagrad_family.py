@@ -20,7 +20,6 @@ def adagrad(
     Args:
       learning_rate: a number, or a schedule: (step i32[], dtype) -> rate.
       initial_accumulator_value: where the sum of squares starts.
-      epsilon: is added to the sum of squares, below the root.
     """
     rate_of = rate_function(learning_rate)
 
@@ -38,8 +37,6 @@ def adadelta(learning_rate: Rate, rho: float = 0.95, epsilon: float = 1e-7) -> o
 
     Args:
       learning_rate: a number, or a schedule: (step i32[], dtype) -> rate.
-      rho: decay of both averages.
-      epsilon: is added to both averages, below the root.
     """
     rate_of = rate_function(learning_rate)
 
@@ -61,9 +58,7 @@ def rmsprop(
 
     Args:
       learning_rate: a number, or a schedule: (step i32[], dtype) -> rate.
-      rho: decay of the averages.
       momentum: share of the step before that is added.
-      epsilon: is added to the average of squares, below the root.
       centered: whether the squared average of gradients is taken off the average of squares.
     """
     rate_of = rate_function(learning_rate)
@@ -99,7 +94,6 @@ def ftrl(
       l1: weights whose linear term is within it are 0.
       l2: pulls weights to 0.
       l2_shrinkage: pulls weights to 0 by way of the gradient.
-      beta: the paper's beta.
     """
     rate_of = rate_function(learning_rate)
 
@@ -128,9 +122,6 @@ def adafactor(
     Args:
       learning_rate: a number, or a schedule: (step i32[], dtype) -> rate.
       beta_2_decay: below 0; how fast the averages become slow.
-      epsilon_1: is added to squared gradients.
-      epsilon_2: the least size that a weight is taken to have.
-      clip_threshold: the largest root mean square of a step before it is scaled.
     """
     rate_of = rate_function(learning_rate)
 

@@ -35,7 +35,6 @@ def adam(
       learning_rate: a number, or a schedule: (step i32[], dtype) -> rate.
       beta_1: decay of the first moment.
       beta_2: decay of the second moment.
-      epsilon: is added to the root of the second moment.
     """
     rate_of, (decay_1, decay_2) = rate_function(learning_rate), round_to_float32(beta_1, beta_2)
 
@@ -72,7 +71,6 @@ def adamw(
       exclude: texts; a weight whose path holds one does not decay.
       beta_1: decay of the first moment.
       beta_2: decay of the second moment.
-      epsilon: is added to the root of the second moment.
     """
     inner, decay_of = adam(learning_rate, beta_1, beta_2, epsilon), decay_by(learning_rate, weight_decay, exclude)
 
@@ -106,7 +104,6 @@ def lamb(
       exclude: texts; a weight whose path holds one does not decay.
       beta_1: decay of the first moment.
       beta_2: decay of the second moment.
-      epsilon: is added to the root of the second moment.
     """
     rate_of, (decay_1, decay_2) = rate_function(learning_rate), round_to_float32(beta_1, beta_2)
     decay_of = decay_by(learning_rate, weight_decay, exclude)
@@ -153,7 +150,6 @@ def amsgrad(
       learning_rate: a number, or a schedule: (step i32[], dtype) -> rate.
       beta_1: decay of the first moment.
       beta_2: decay of the second moment.
-      epsilon: is added to the root of the largest second moment.
     """
     rate_of, (decay_1, decay_2) = rate_function(learning_rate), round_to_float32(beta_1, beta_2)
 
@@ -179,7 +175,6 @@ def adamax(
       learning_rate: a number, or a schedule: (step i32[], dtype) -> rate.
       beta_1: decay of the first moment.
       beta_2: decay of the largest gradient.
-      epsilon: is added to the largest gradient.
     """
     rate_of, (decay,) = rate_function(learning_rate), round_to_float32(beta_1)
 
@@ -203,7 +198,6 @@ def nadam(
       learning_rate: a number, or a schedule: (step i32[], dtype) -> rate.
       beta_1: decay of the first moment once it is warm.
       beta_2: decay of the second moment.
-      epsilon: is added to the root of the corrected second moment.
     """
     rate_of, (decay_1, decay_2, warmth) = rate_function(learning_rate), round_to_float32(beta_1, beta_2, 0.96)
 
@@ -237,9 +231,7 @@ def schedule_free_adamw(
 
     Args:
       learning_rate: a number, or a schedule: (step i32[], dtype) -> rate.
-      beta_1: how far the trained weights are from the steps to their average.
       beta_2: decay of the second moment.
-      epsilon: is added to the root of the corrected second moment.
       warmup_steps: the rate grows in a straight line for so many steps.
     """
     rate_of, (decay_1, decay_2) = rate_function(learning_rate), round_to_float32(beta_1, beta_2)

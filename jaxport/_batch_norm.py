@@ -57,7 +57,6 @@ def batch_normalised(
       x: [..., features].
       gamma: [features].
       beta: [features].
-      epsilon: is added to the variance.
     """
     return _forward(x, gamma, beta, epsilon)[0]
 

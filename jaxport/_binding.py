@@ -57,7 +57,6 @@ def leaf_names(session: Session, pass_: str, shapes: Any) -> list[str]:
     Args:
       session: the twin in one float type.
       pass_: "forward", "gradients" or "step".
-      shapes: a pytree like the results of the pass.
     """
     leaves_by_name = named_results(session, pass_, _filled_with_places(shapes))
     return [name for _, name in sorted((_place(leaf), name) for name, leaf in leaves_by_name.items())]

@@ -81,12 +81,9 @@ def check(
         and its largest, floats normal and as large as its root mean square.
       dimensions: of those that inputs name, "1..64" to judge between, or "32" to judge first.
       map: the path of a layer in a Keras model -> that of its module in an nnx module, where names differ.
-      deviations: differences that are known, bounded and explained.
       name: what messages call the port; by default the name of `jax_fn`.
       timeout_s: seconds that one program, or one request to a worker, may take.
       quiet: draw no bar, which a terminal or a notebook shows meanwhile.
-      isolated: run functions of modules in workers too, which import these modules anew. Lambdas, functions of a
-        notebook, and models in memory cannot go there.
       fail_fast: judge the forward pass, then gradients, then the rest; stop at the first that fails, and say in
         `places` which lines differ, or why that is not known.
 
@@ -121,7 +118,6 @@ def carry_weights(
     States of random generators stay as they are.
 
     Args:
-      keras_model: a Keras model or layer that has made its weights.
       nnx_module: its port, which is changed.
       map: the path of a layer -> that of its module, where names differ.
       allow: the path of a variable that keeps what it has -> why.

@@ -19,7 +19,6 @@ def read(folder: Path, like: Any) -> Any:
     """The pytree that was written, its arrays laid out as these are.
 
     Args:
-      folder: where it was written to.
       like: a pytree of the same structure, shapes, types and devices.
     """
     with ocp.StandardCheckpointer() as checkpointer:

@@ -21,8 +21,6 @@ def use_staged(use: Callable[[Any], Found], stage: Callable[[], Any], rebuild: C
 
     Args:
       use: takes the staged function; may be called twice.
-      stage: gives the function that is kept.
-      rebuild: gives one of a model that is built anew.
 
     Raises:
       RuntimeError: it still does when built anew.
@@ -46,9 +44,7 @@ def exportable(function: Any, mode: str, arguments: Sequence[Any]) -> Any:
     What JAX hands over beside the arguments has no place in an exported program.
 
     Args:
-      function: a function of `jax.jit`.
       mode: how it is jitted again where it must be rewritten.
-      arguments: a pytree of arrays for each argument.
 
     Raises:
       jax.errors.UnexpectedTracerError: it closes over an array of another trace.

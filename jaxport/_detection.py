@@ -59,7 +59,6 @@ def decode(references: jax.Array, deltas: jax.Array, scales: Sequence[float], im
     Args:
       references: [..., 4] in pixels.
       deltas: [..., 4]: moves of the centre and logarithms of the growth, times `scales`.
-      scales: four numbers, for y, x, height and width.
       image: side of the image in pixels.
     """
     dy, dx, dh, dw = (deltas[..., axis] / scale for axis, scale in enumerate(scales))
@@ -80,7 +79,6 @@ def encode(references: jax.Array, boxes: jax.Array, is_wanted: jax.Array, scales
       references: [n, 4] in pixels.
       boxes: [n, 4] in pixels.
       is_wanted: bool[n].
-      scales: four numbers, for y, x, height and width.
     """
     unit = jnp.array([0, 0, 1, 1], boxes.dtype)
     references, boxes = (jnp.where(is_wanted[:, None], corners, unit) for corners in (references, boxes))
@@ -116,7 +114,6 @@ def first_kept(is_kept: jax.Array, count: int) -> tuple[jax.Array, jax.Array]:
 
     Args:
       is_kept: bool[n].
-      count: how many indices.
     """
     size = len(is_kept)
     places = jnp.sort(jnp.where(is_kept, jnp.arange(size), size))[:count]

@@ -29,13 +29,7 @@ def parts_of(model: Model) -> Parts:
 
 
 def spmd(model: Model, mesh: Mesh, specs: Sequence[PartitionSpec]) -> Step:
-    """One program for all devices, in which XLA inserts the exchanges.
-
-    Args:
-      model: the twin for the whole batch.
-      mesh: of one axis.
-      specs: of each input.
-    """
+    """One program for all devices, in which XLA inserts the exchanges."""
     whole = NamedSharding(mesh, PartitionSpec())
     input_shardings = (whole, whole, *(NamedSharding(mesh, spec) for spec in specs))
     assert model.step is not None
@@ -44,11 +38,6 @@ def spmd(model: Model, mesh: Mesh, specs: Sequence[PartitionSpec]) -> Step:
 
 def by_hand(parts: Parts, mesh: Mesh, specs: Sequence[PartitionSpec]) -> Step:
     """Each device computes on its part of the batch, and the code states what is averaged.
-
-    Args:
-      parts: of the step.
-      mesh: of one axis.
-      specs: of each input.
 
     JAX's own check that results are the same everywhere is off, as one must turn it off where a gradient is written by
     hand: jaxport looks at every copy.

@@ -58,15 +58,8 @@ def locate(
 
     Args:
       tf_fn: the original, or a port file, as of `check`.
-      jax_fn: its port.
       inputs: by name, in the order of the arguments.
       passes: "forward", "gradients", "step"; all that there are by default.
-      dimensions: as of `check`.
-      map: likewise.
-      name: likewise.
-      timeout_s: likewise.
-      quiet: likewise.
-      isolated: likewise.
 
     Returns:
       Both source lines, both values and the likely cause of each departure: `verdict`, `departures`, `passes`.
@@ -140,7 +133,6 @@ def write_port(
       folder: of the port: none that is there, or an empty one.
       inputs: of the arguments of a function, by name: {"x": "f32[B,128]"}.
       batch: examples of a call that is judged; None is 4, or as many as the states of stateful layers are made for.
-      steps: of training that are judged.
       custom: FILE.py:NAME of every class that the model has and Keras does not.
       force: whether a folder with files is written to, over those of a port.
       run: whether the port is judged.

@@ -15,11 +15,6 @@ _CALL_TF = re.compile(r"= call_tf\[")
 def export_function(function: Any, arguments: Sequence[Any], platform: str) -> jax.export.Exported:
     """A function as jax.export has it.
 
-    Args:
-      function: the function.
-      arguments: of one call.
-      platform: that it is lowered for.
-
     Raises:
       RuntimeError: the function calls Python back, or TensorFlow: neither is a port, and no other process could run it.
     """

@@ -25,10 +25,8 @@ def layer_calls(
 
     Args:
       function: arguments -> any nest of arrays.
-      arguments: its own.
       with_gradients: whether the gradients of its result, a scalar, are taken too.
       extra_inputs: what calls are given besides.
-      arrays: the arrays of these.
     """
     by_start = {call.started: [arrays[name] for name in call.inputs] for call in extra_inputs}
     recording, result = _record(function, arguments, by_start)

@@ -17,7 +17,6 @@ def keeps_layouts(model: Model, parameters: Any) -> bool:
     """Whether every canonical weight is one parameter, under another name at most.
 
     Args:
-      model: its `to_weights` is asked.
       parameters: as its `from_weights` gives them.
     """
     leaves, structure = jax.tree.flatten(parameters)

@@ -37,7 +37,6 @@ def of_linen(module: nn.Module, inputs: Sequence[Value]) -> Target:
     """The modules and variables of a Linen module.
 
     Args:
-      module: not bound to variables.
       inputs: of the model that it is a port of: it is called with such arrays, by position.
 
     Raises:
@@ -58,10 +57,6 @@ def of_linen(module: nn.Module, inputs: Sequence[Value]) -> Target:
 
 def shapes(module: nn.Module, inputs: Sequence[Value]) -> Any:
     """The shapes of all variables of a Linen module, by collection.
-
-    Args:
-      module: not bound to variables.
-      inputs: of the model that it is a port of.
 
     Raises:
       Unsupported: as `of_linen`.

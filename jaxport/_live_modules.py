@@ -47,9 +47,7 @@ def port(module: nnx.Module, descriptions: Sequence[Mapping[str, Any]], dtype: s
     """The module as it stands as a function of some of its weights. Calls change copies of it.
 
     Args:
-      module: any.
       descriptions: its weights, as a receipt of `jaxport weights` has leaves; what else it holds is constant.
-      dtype: that it is judged in.
     """
     leaves = leaves_of(descriptions)
     copy = nnx.clone(module)

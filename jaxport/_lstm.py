@@ -27,7 +27,6 @@ def cell_step(weights: LSTMWeights, values: jax.Array, state: State) -> State:
     """The state after one step.
 
     Args:
-      weights: of the cell.
       values: [batch, features].
       state: hidden and cell, [batch, units] each.
     """
@@ -42,7 +41,6 @@ def last_hidden(weights: LSTMWeights, sequences: jax.Array, mask: jax.Array) -> 
     A masked step leaves the state as it is. The product with `kernel` is taken for all steps at once.
 
     Args:
-      weights: of the layer.
       sequences: [batch, time, features].
       mask: bool[batch, time].
     """

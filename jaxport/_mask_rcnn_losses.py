@@ -60,7 +60,6 @@ def anchor_losses(logits: jax.Array, deltas: jax.Array, anchors: jax.Array, obje
       logits: [batch, anchors].
       deltas: [batch, anchors, 4].
       anchors: [anchors, 4] in pixels.
-      objects: those of the batch.
     """
 
     def of_image(logits: jax.Array, deltas: jax.Array, boxes: jax.Array) -> jax.Array:
@@ -84,7 +83,6 @@ def assign(proposals: jax.Array, valid: jax.Array, objects: Objects) -> Regions:
     Args:
       proposals: [batch, proposals, 4] in pixels.
       valid: bool[batch, proposals].
-      objects: those of the batch.
     """
 
     def of_image(proposals: jax.Array, valid: jax.Array, objects: Objects) -> Regions:
@@ -105,7 +103,6 @@ def region_losses(logits: jax.Array, deltas: jax.Array, regions: Regions) -> jax
     Args:
       logits: [batch, regions, classes + 1], class 0 is the background.
       deltas: [batch, regions, classes, 4].
-      regions: what they should be found to be.
     """
     errors = optax.softmax_cross_entropy_with_integer_labels(logits, regions.labels)
     misses = jnp.sum(_smooth_l1(_of_class(deltas, regions.labels) - regions.deltas, rules.REGION_EDGE), -1)

@@ -64,17 +64,9 @@ def compare_programs(
     Args:
       tf_fn: the original, or a port file, as of `check`; or a program: a file of StableHLO bytecode or of an HLO proto,
         a dump directory, or "port.py:tf".
-      jax_fn: its port, or another program.
       inputs: by name, in the order of the arguments; not beside a port file or programs.
       level: that the verdict is of: "raw", "structural", "algebraic", "unfused", or "optimized".
       pass_: "forward", "gradients" or "step"; by default the training step, or the forward pass if there is none.
-      size: of a port file.
-      dimensions: as of `check`.
-      map: likewise.
-      name: likewise.
-      timeout_s: likewise.
-      quiet: likewise.
-      isolated: likewise.
 
     Returns:
       `equal`, `verdict`, `levels`, `differences`, `assert_equal()`; programs that differ are no exception.
@@ -167,11 +159,8 @@ def bench(
     Args:
       tf_fn: the original: a function of a module, or FILE.py:NAME; or a port file, alone. A lambda, a function of a
         notebook or a model in memory is in this process alone, and cannot be timed.
-      jax_fn: its port, likewise.
       inputs: by name, in the order of the arguments, as of `check`.
-      size: of a port file.
       dimensions: as of `check`: "32" is the size that is timed.
-      deviations: as of `check`.
       modes: "tf/eager", "tf/graph", "tf/jit", "jax/jit"...: these alone, and always "tf/eager" and "jax/jit"; all of
         them by default.
       pass_: what is timed: "forward", "gradients" or "step"; by default the training step, or the forward pass if
@@ -184,9 +173,6 @@ def bench(
       phases: fresh processes for the median of each phase of a start; 0 leaves these out.
       limits: whether the bandwidth and the peak FLOP/s of the machine are measured as well.
       peers: whether tf2jax, call_tf and Keras on JAX are judged and timed as well.
-      name: as of `check`.
-      timeout_s: likewise.
-      quiet: likewise.
 
     Returns:
       `passed`, `ratio`, `times`, `ratios`, `reasons`, and `parity`, which is what `check` finds.

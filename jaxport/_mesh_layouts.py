@@ -33,12 +33,6 @@ class LaidOut:
 def laid_out(session: Session, mesh: Mesh, layout: str, specs: Sequence[PartitionSpec]) -> LaidOut:
     """One program for all devices, between whose divided arguments and results XLA finds what is exchanged.
 
-    Args:
-      session: the twin for the whole batch.
-      mesh: of one axis.
-      layout: one of `LAYOUTS`.
-      specs: of each input, its examples divided; tensor parallel every device has them whole.
-
     Raises:
       Unsupported: what is split does not divide.
     """

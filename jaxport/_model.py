@@ -28,13 +28,7 @@ class Parts:
     update: Callable[..., tuple[Any, Any]]
 
     def step(self, parameters: Any, state: Any, *inputs: Any) -> tuple[Any, Any, Any]:
-        """Both, as `Model.step`.
-
-        Args:
-          parameters: a pytree.
-          state: of the optimizer.
-          *inputs: of one call.
-        """
+        """Both, as `Model.step`."""
         gradients, loss, statistics = self.gradients(parameters, state, *inputs)
         parameters, state = self.update(parameters, state, gradients, statistics)
         return parameters, state, loss

@@ -30,7 +30,6 @@ def read(reference: str, inputs: Sequence[Value] = ()) -> Target:
 
     Args:
       reference: FILE.py:NAME of a module, or of a class or function that makes one of no arguments, or of `rngs`.
-      inputs: of the model that it is a port of; a module of Linen is initialized with such arrays.
 
     Raises:
       Unsupported: there is no module by that name, or it does not take these inputs.

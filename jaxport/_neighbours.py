@@ -33,7 +33,6 @@ class _Finder:
         """Of one of the packages; None of anything else, their modules too: a package says itself where these are.
 
         Args:
-          name: of a module.
           path: of its package; None of what lies in none.
           target: as `importlib` hands it on.
         """

@@ -75,9 +75,6 @@ def trainable_model(
     Args:
       forward: (parameters, *inputs) -> outputs.
       loss: (parameters, *inputs) -> f32[].
-      optimizer: of all parameters.
-      weights: where they are.
-      more: further fields of `Model`.
     """
     parts = training_parts(loss, optimizer)
     ways = (weights.from_weights, weights.to_weights)

@@ -27,7 +27,6 @@ def with_weight_decay(
     optax.add_decayed_weights before an optimizer adds the decay to gradients, and so to traces.
 
     Args:
-      inner: the optimizer.
       learning_rate: as that of `inner`: it scales the decay too.
       weight_decay: share of a weight that a rate of 1 would take away a step.
       exclude: texts; a weight whose path holds one does not decay.
@@ -69,7 +68,6 @@ def average_weights(momentum: float = 0.99, overwrite_frequency: int | None = No
 
     Args:
       momentum: share of the average that is kept a step.
-      overwrite_frequency: every so many steps the weights become the average.
     """
 
     def init(params: Any) -> Averaging:

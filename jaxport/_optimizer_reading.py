@@ -45,12 +45,7 @@ def transformation(reference: str) -> optax.GradientTransformation:
 
 
 def parameters(module: Any, inputs: tuple[Value, ...]) -> Parameters:
-    """The parameters that an optimizer is initialized with, as nested dicts of shapes.
-
-    Args:
-      module: of NNX or of Linen.
-      inputs: of the model that it is a port of.
-    """
+    """The parameters that an optimizer is initialized with, as nested dicts of shapes."""
     if isinstance(module, linen.Module):
         return _linen_reading.shapes(module, inputs)["params"]
     tree = nnx.to_pure_dict(nnx.state(module, nnx.Param))
@@ -60,11 +55,6 @@ def parameters(module: Any, inputs: tuple[Value, ...]) -> Parameters:
 def read(reference: str, module: str, inputs: tuple[Value, ...]) -> TargetOptimizer:
     """The state that an optimizer starts with.
 
-    Args:
-      reference: of the optimizer.
-      module: of the module that it is for.
-      inputs: of the model that it is a port of.
-
     Raises:
       Unsupported: one of both is something else.
     """
@@ -72,12 +62,7 @@ def read(reference: str, module: str, inputs: tuple[Value, ...]) -> TargetOptimi
 
 
 def of(optimizer: optax.GradientTransformation, params: Parameters) -> TargetOptimizer:
-    """The state that an optimizer starts with.
-
-    Args:
-      optimizer: of optax.
-      params: the parameters, as shapes.
-    """
+    """The state that an optimizer starts with."""
     state = jax.eval_shape(optimizer.init, params)
     parameter_paths = {path for path, _ in named_leaves(params)}
     nodes = dict(_named_tuples(state, ""))
@@ -150,11 +135,8 @@ def take_steps(
     """Parameters after each of some steps, as "STEP/PATH".
 
     Args:
-      optimizer: of optax.
-      params: the parameters, as shapes.
       arrays: parameters as "weights/PATH", the state as "state/PATH", gradients as "STEP/PATH"; what is
         missing is zeros.
-      steps: how many.
       fresh: whether the state is that which the optimizer starts with.
     """
     zeros = {name: np.zeros(leaf.shape, leaf.dtype) for name, leaf in named_leaves(params)}
@@ -181,8 +163,6 @@ def state_of(
     """The state of an optimizer; what is missing among the arrays is as it starts.
 
     Args:
-      optimizer: of optax.
-      params: the parameters, as shapes.
       weights: the parameters, by path; what is missing is zeros.
       arrays: of the state, by path.
     """

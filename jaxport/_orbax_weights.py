@@ -41,8 +41,6 @@ def write(
     """Write a checkpoint of the weights of a module, and of the state of its optimizer.
 
     Args:
-      module: of NNX or of Linen.
-      inputs: of the model that it is a port of.
       optimizer: of optax; None where none is carried.
       arrays: by the path of the variable; those of a state with the prefix of an optimizer's.
       folder: which must not be there: it is written whole or not at all.

@@ -20,11 +20,7 @@ def state_places(module: nnx.Module) -> frozenset[Place]:
 
 
 def check_start(make: Callable[..., nnx.Module]) -> None:
-    """Raise WeightsError unless all states of a new module are zeros: every run that is judged sets others.
-
-    Args:
-      make: the module, of rngs.
-    """
+    """Raise WeightsError unless all states of a new module are zeros: every run that is judged sets others."""
     start = jax.jit(lambda: nnx.to_pure_dict(nnx.state(make(rngs=nnx.Rngs(0)), RecurrentState)))()
     for place, state in traverse_util.flatten_dict(start).items():
         if jnp.any(state != 0):

@@ -64,11 +64,7 @@ class Executable:
             return None
 
     def __call__(self, arguments: Sequence[jax.Array]) -> list[jax.Array]:
-        """The results of the program, in order.
-
-        Args:
-          arguments: one array for each parameter of the program, on its device.
-        """
+        """The results of the program, in order."""
         results = self.loaded.execute_sharded(list(arguments))
         return [shards[0] for shards in results.disassemble_into_single_device_arrays()]
 
@@ -89,11 +85,7 @@ def enable_x64(wide: bool) -> AbstractContextManager[object]:
 
 
 def another(array: jax.Array) -> jax.Array:
-    """Another array of the same memory on one device. Public functions give the same object, or one that is committed.
-
-    Args:
-      array: on one device.
-    """
+    """Another array of the same memory. Public functions return the same object, or one that is committed."""
     return _require("jax._src.array", "ArrayImpl")(array.aval, array.sharding, [array], committed=False)
 
 
@@ -132,7 +124,6 @@ def compile_stablehlo(artifact: bytes, debug_options: CompilerOptions | None = N
     """Compile a portable StableHLO artifact, whichever framework made it.
 
     Args:
-      artifact: the program.
       debug_options: XLA's, by name, as `jax.jit` takes them as compiler options.
 
     jax.export deserializes only what jax.export serialized, and jax.jit only traces: a program of

@@ -30,11 +30,7 @@ def _without_python() -> jax.profiler.ProfileOptions:
 
 
 def kernels(data: Any) -> list[KernelRun]:
-    """The kernels of a profile, by the HLO instruction that each computes where XLA tells it.
-
-    Args:
-      data: a `jax.profiler.ProfileData`.
-    """
+    """The kernels of a profile, by the HLO instruction that each computes where XLA tells it."""
     lines = [line for plane in data.planes for line in plane.lines]
     traced = [(event, dict(event.stats), thread) for thread, line in enumerate(lines) for event in line.events]
     on_gpu = [run for run in traced if ON_GPU in run[1]]

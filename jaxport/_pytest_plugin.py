@@ -78,7 +78,6 @@ class Proof:
         Args:
           reference: a workload's name, or a port file, as for `jaxport run`.
           tf: "FILE.py:FUNCTION", instead of a reference, with `jax` and `inputs`.
-          jax: the same for its port.
           inputs: name to "f32[8,128]", "i32[8]:0..10" or "f32[B,128]", in the order of the arguments.
           dimensions: of those that inputs name, "1..64" to judge between, or "32" to compile.
           size: by default that of --jaxport-size.
@@ -134,7 +133,6 @@ class Benchmark:
         Args:
           reference: a workload's name, or a port file, as for `jaxport run`.
           tf: "FILE.py:FUNCTION", instead of a reference, with `jax` and `inputs`.
-          jax: the same for its port.
           inputs: name to "f32[8,128]", "i32[8]:0..10" or "f32[B,128]", in the order of the arguments.
           dimensions: of those that inputs name, "1..64" to judge between, or "32" to compile.
           size: by default that of --jaxport-size.
@@ -195,13 +193,7 @@ def port(request: pytest.FixtureRequest, jaxport_prover: Prover) -> Proof:
 
 @pytest.fixture
 def port_benchmark(request: pytest.FixtureRequest, jaxport_prover: Prover, benchmark: BenchmarkFixture) -> Benchmark:
-    """Proves a port as `port` does, then benchmarks its mode jax/jit, or another one: `mode="tf/jit"`.
-
-    Args:
-      request: of the test.
-      jaxport_prover: proves ports for the session.
-      benchmark: the fixture of pytest-benchmark.
-    """
+    """Proves a port as `port` does, then benchmarks its mode jax/jit, or another one: `mode="tf/jit"`."""
     return Benchmark(jaxport_prover, benchmark, request)
 
 

@@ -69,12 +69,7 @@ class Recording:
         self._idle, self._started = False, 0
 
     def within(self, module: Any, call: Callable[..., Any]) -> Any:
-        """What a method gives, not noted: calls in it are those of parts of its module.
-
-        Args:
-          module: whose method it is.
-          call: the method.
-        """
+        """What a method gives, not noted: calls in it are those of parts of its module."""
         if self._idle or (self._open and self._open[-1].module is module):
             return call()
         self._open_call(Seen(module, type(module).__name__, -1, self._open[-1] if self._open else None))
@@ -100,13 +95,8 @@ class Recording:
         """What a call gives, noted.
 
         Args:
-          module: that is called.
-          class_name: of it.
           positional: what it is given by position.
           keywords: what it is given by name.
-          original: the call itself.
-          copy_call: the same of a copy of the module.
-          weights: digests of its variables.
         """
         around = self._open[-1] if self._open else None
         if self._idle or (around is not None and around.module is module):

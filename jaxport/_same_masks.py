@@ -23,7 +23,6 @@ class DroppingByPlace(nnx.Dropout):
         Args:
           inputs: of floats.
           deterministic: whether nothing is dropped; None asks the attribute.
-          rngs: not used.
         """
         still = self.deterministic if deterministic is None else deterministic
         if still or self.rate == 0:
@@ -77,9 +76,7 @@ class StreamByPlace(nnx.RngStream):
         """f[shape]: numbers of a range.
 
         Args:
-          shape: of the numbers.
           dtype: of floats.
-          minval: the lower end.
           maxval: the upper end, which is not reached.
         """
         return minval + (maxval - minval) * _uniform(shape, jax.dtypes.canonicalize_dtype(dtype))
@@ -94,7 +91,6 @@ class StreamByPlace(nnx.RngStream):
         Args:
           lower: -2.
           upper: 2.
-          shape: of the numbers.
           dtype: of floats.
 
         Raises:

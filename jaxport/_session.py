@@ -92,8 +92,6 @@ class Session:
         """All arguments of a pass function.
 
         Args:
-          pass_: the pass.
-          case: whose inputs and weights are used.
           replacements: inputs and weights in place of those of the case, by name.
         """
         parameters = self.parameters(case, replacements)
@@ -284,7 +282,6 @@ def named_results(session: Session, pass_: str, results: Any) -> dict[str, Any]:
     Args:
       session: the twin in one float type.
       pass_: "forward", "gradients" or "step".
-      results: as the pass function returns them.
     """
     if pass_ not in (STEP, UNROLLED):
         return dict(results)

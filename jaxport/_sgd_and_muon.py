@@ -56,9 +56,7 @@ def muon(
       learning_rate: a number, or a schedule: (step i32[], dtype) -> rate.
       momentum: share of the trace that is kept a step.
       nesterov: whether the step looks ahead along the trace.
-      steps: of Newton and Schulz.
       rms_rate: root mean square of a step of rate 1; None leaves it unscaled.
-      coefficients: of a step of Newton and Schulz.
     """
     rate_of, (a, b, c) = rate_function(learning_rate), coefficients
 

@@ -30,9 +30,6 @@ def ready_call(session: Session, pass_: str, mode: str, function: Any) -> Prepar
 
     Args:
       session: the model in one float type.
-      pass_: that is called.
-      mode: that it is staged in.
-      function: so staged.
     """
     call, arguments = pass_call(session, pass_, function)
     with session.precision():
@@ -53,7 +50,6 @@ def training_call(
 
     Args:
       session: the model in one float type.
-      function: its step, as it is staged.
       checkpoints: after how many steps the weights are kept.
       guide: "weights@STEP/PATH" of another run, which this one goes on from; None lets it go on from its own.
     """
@@ -77,8 +73,6 @@ def pass_call(session: Session, pass_: str, function: Callable[..., Any]) -> tup
 
     Args:
       session: the model in one float type.
-      pass_: that is called.
-      function: as it is staged.
     """
     with session.precision():
         arguments = session.arguments(pass_, session.twin.first_case)

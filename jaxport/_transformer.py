@@ -116,7 +116,6 @@ class Residual(nnx.Module):
 
         Args:
           inputs: [batch, length, width].
-          sublayer: keeps that shape.
           draws: u8 of the inputs' shape; None for no dropout.
         """
         branch = sublayer(inputs)
@@ -206,8 +205,6 @@ def dense_paths(name: str, path: Place, bias: bool = True) -> Paths:
     """Canonical names of kernel and bias, if there is one, and their places in the module.
 
     Args:
-      name: what the canonical names begin with.
-      path: the place of the layer in the module.
       bias: whether there is one.
     """
     return ((f"{name}/{leaf}", (*path, leaf)) for leaf in ("kernel", "bias")[: 1 + bias])
@@ -222,8 +219,6 @@ def attention_paths(name: str, path: Place, bias: bool = True) -> Paths:
     """Canonical names of the four projections, and their places in the module.
 
     Args:
-      name: what the canonical names begin with.
-      path: the place of the layer in the module.
       bias: whether the projections have biases.
     """
     for part in ("query", "key", "value", "output"):
@@ -240,8 +235,6 @@ def encoder_block_paths(name: str, path: Place, attention_bias: bool = True) -> 
     """Canonical names of a block, and their places in the module.
 
     Args:
-      name: what the canonical names begin with.
-      path: the place of the layer in the module.
       attention_bias: whether the projections have biases.
     """
     yield from attention_paths(f"{name}/attention", (*path, "attention"), attention_bias)
@@ -254,8 +247,6 @@ def decoder_block_paths(name: str, path: Place, attention_bias: bool = True) -> 
     """Canonical names of a block, and their places in the module.
 
     Args:
-      name: what the canonical names begin with.
-      path: the place of the layer in the module.
       attention_bias: whether the projections have biases.
     """
     yield from encoder_block_paths(name, path, attention_bias)

@@ -21,7 +21,6 @@ def attempt(target: str, options: dict[str, Any] | None, arrays: Arrays, profile
     """Call a function in a mode, and return its results.
 
     Args:
-      target: names the function.
       options: of tf.function; None calls it eagerly.
       arrays: its arguments in order. Tensors are made in the call: some functions configure devices before the first.
       profile: whether to profile warm calls.

@@ -22,8 +22,6 @@ def bound_parameters(
 
     Args:
       session: the twin in one float type.
-      concrete: the ConcreteFunction of the pass.
-      layout: parameters and results of its program.
       input_kind: what fills the parameters that are no variables: "input" or "batches".
 
     Raises:
@@ -66,7 +64,6 @@ def result_names(leaves: Sequence[str], parameters: Sequence[Parameter], layout:
     Args:
       leaves: names of the function's own results, in order.
       parameters: those of the program, in order.
-      layout: results of the program, and which parameter each overwrites.
 
     Raises:
       Unsupported: a result that updates no variable.

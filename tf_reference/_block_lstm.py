@@ -18,7 +18,6 @@ def block_lstm(cell: Any, sequences: tf.Tensor, hidden: tf.Tensor, state: tf.Ten
     their weights is not read.
 
     Args:
-      cell: a built keras.layers.LSTMCell.
       sequences: [time, batch, features].
       hidden: the hidden state before the first step, [batch, units].
       state: the cell before the first step, [batch, units].

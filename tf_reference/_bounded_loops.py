@@ -37,12 +37,7 @@ TensorFlow sets aside the room for them by that number.
 
 
 def bound(graph: Any, outputs: Sequence[str] = ()) -> None:
-    """Give the loops of a flat graph that count, in place, their largest number of steps.
-
-    Args:
-      graph: a GraphDef without calls.
-      outputs: the tensors that are taken from it.
-    """
+    """Give the loops of a flat graph that count, in place, their largest number of steps."""
     library = {function.signature.name: function for function in graph.library.function}
     bodies = [(graph.node, outputs, True)]
     bodies += [(one.node_def, one.ret.values(), False) for one in library.values()]
@@ -60,13 +55,7 @@ def bound(graph: Any, outputs: Sequence[str] = ()) -> None:
 
 
 class _Body:
-    """The nodes of a graph or a function.
-
-    Args:
-      nodes: themselves.
-      arguments: names of what it takes.
-      results: the tensors that it returns.
-    """
+    """The nodes of a graph or a function."""
 
     def __init__(self, nodes: Sequence[Any], arguments: Sequence[str], results: Sequence[str]) -> None:
         self.arguments, self.results = list(arguments), list(results)
@@ -219,8 +208,6 @@ class _Counts:
     """What adds the nodes that compute how often a loop runs at most, in integers of 64 bits.
 
     Args:
-      nodes: those of the body that the loop stands in.
-      scope: of what is added.
       in_graph: whether that body is a graph; else it is a function.
     """
 

@@ -64,7 +64,6 @@ def bound(layer: Any, positional: tuple[Any, ...], keywords: Mapping[str, Any]) 
     """The arguments of a call, `training` left out; None where they hold no tensor, or what is none of both.
 
     Args:
-      layer: that is called.
       positional: by position.
       keywords: by name.
     """
@@ -88,12 +87,7 @@ def bound(layer: Any, positional: tuple[Any, ...], keywords: Mapping[str, Any]) 
 
 
 def mask(nest: Any, names: tuple[str, ...]) -> None:
-    """Let the symbols of the first argument carry those of the mask, as in a call.
-
-    Args:
-      nest: symbols of all arguments.
-      names: of these.
-    """
+    """Let the symbols of the first argument carry those of the mask, as in a call."""
     masks = tf.nest.flatten(nest[names.index("mask")])
     for symbol, its_mask in zip(tf.nest.flatten(nest[0]), masks, strict=True):
         symbol._keras_mask = its_mask

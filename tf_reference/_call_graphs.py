@@ -72,8 +72,6 @@ def graph(layer: Any, path: str, path_of: Callable[[Any, str], str]) -> tuple[Gr
     """What the call of a layer or model computes, and the layers that it calls.
 
     Args:
-      layer: of a class of the user's own, which was called on an example.
-      path: of it.
       path_of: the path of a layer in it.
 
     Raises:
@@ -133,8 +131,6 @@ def _trace_once(layer: Any, first: Any, training: bool | None, wider: bool = Fal
     """One trace.
 
     Args:
-      layer: of the user's.
-      first: the nest of symbols that it takes.
       training: what its call is told; None where it takes none.
       wider: whether in float64.
 
@@ -235,7 +231,7 @@ def layers_kept(trace: Trace, dtypes: Mapping[str, str]) -> Iterator[None]:
                 _traced_calls.remember(layer, *symbols)
             # Keras itself leaves out `training` for a layer that takes none.
             known_keywords = {name: value for name, value in symbols[1].items() if name not in unknown}
-            with _noted_calls.specified_by_call(layer):
+            with _noted_calls.specified_by_call(layer), _drawn_numbers.drawn_for_shapes():
                 spec = layer.compute_output_spec(*symbols[0], **known_keywords)
         finally:
             inside[0] = False
@@ -264,7 +260,6 @@ def add_operation(inputs: Sequence[Any], outputs: Sequence[tuple[Any, Any]]) -> 
     """Add an operation that is read and never run to the graph, and return its results.
 
     Args:
-      inputs: tensors.
       outputs: dtype and shape of each result.
     """
     results = tf.numpy_function(_never, list(inputs), [tf.as_dtype(dtype) for dtype, _ in outputs], stateful=False)

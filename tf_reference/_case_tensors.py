@@ -24,8 +24,6 @@ class CaseTensors:
 
         Args:
           session: in whose type floats are.
-          case: its name.
-          pass_: one of the twin; the unrolled one takes batches.
         """
         if pass_ == UNROLLED:
             return session.tensors(session.twin.first_batches)

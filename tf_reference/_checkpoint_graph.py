@@ -99,23 +99,12 @@ class CheckpointGraph:
 
 
 def left_with(name: str, leave: Mapping[str, str]) -> str:
-    """Why a variable is left by whoever asks; "" where he does not.
-
-    Args:
-      name: of the variable.
-      leave: names of variables, or of what holds them, each with why.
-    """
+    """Why a variable is left by whoever asks; "" where he does not."""
     return next((why for path, why in leave.items() if _is_of(name, path)), "")
 
 
 def check_left(names: Collection[str], leave: Mapping[str, str], of: str) -> None:
-    """Raise Unsupported for a name that is to be left and is of nothing.
-
-    Args:
-      names: of all variables.
-      leave: names of variables, or of what holds them, each with why.
-      of: what has the variables, for the error.
-    """
+    """Raise Unsupported for a name that is to be left and is of nothing."""
     for path in leave:
         if not any(_is_of(name, path) for name in names):
             raise Unsupported(f"expected a variable for --leave {path} in {of}, found none: drop it")
@@ -146,7 +135,6 @@ def check_files(prefix: str, most: int) -> None:
     """Let a checkpoint pass whose files are regular ones: TensorFlow would wait for ever at a pipe.
 
     Args:
-      prefix: of the files.
       most: bytes that one of them may have.
 
     Raises:

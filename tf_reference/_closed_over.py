@@ -41,7 +41,6 @@ def takes_arguments(value: Any, unknown: bool) -> bool:
     """Whether something that can be called has to be given arguments: then it makes no model, but computes.
 
     Args:
-      value: a Python function, one of tf.function, a class, or an object that can be called.
       unknown: the answer where Python does not know what it takes.
     """
     try:
@@ -54,10 +53,6 @@ def takes_arguments(value: Any, unknown: bool) -> bool:
 
 def gather(function: Callable[..., Any], reference: str) -> ClosedOver:
     """The layers that a function closes over.
-
-    Args:
-      function: a Python function, one of tf.function, or an object that can be called.
-      reference: of it, for the error.
 
     Raises:
       Unsupported: there is none, or a variable that is in no layer.

@@ -17,7 +17,6 @@ def observe_clusters(concrete: Any, call: Callable[[], object]) -> Clustered:
     """The name of a function's graph, the nodes that each of some warm calls ran, and by node the user's line.
 
     Args:
-      concrete: the ConcreteFunction.
       call: one call of it, and all of its work.
     """
     for _ in range(WARM_CALLS):

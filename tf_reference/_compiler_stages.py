@@ -25,12 +25,7 @@ def program(lower: Callable[..., Any]) -> bytes:
 
 
 def texts(lower: Callable[..., Any], stages: Sequence[str]) -> dict[str, str]:
-    """The stages as text that this TensorFlow has.
-
-    Args:
-      lower: gives a stage.
-      stages: of STAGES.
-    """
+    """The stages as text that this TensorFlow has."""
     by_stage = {stage: _stage(lower, stage) for stage in stages}
     return {stage: str(text) for stage, text in by_stage.items() if text is not None}
 

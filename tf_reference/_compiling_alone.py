@@ -43,12 +43,7 @@ def can_stand_alone(operation: Any) -> bool:
 
 
 def alone(operation: Any, library: Any) -> Trial:
-    """What XLA makes of one node; inputs become constants one by one where it wants them to be.
-
-    Args:
-      operation: of a graph.
-      library: a FunctionDefLibrary with the functions that the node names.
-    """
+    """What XLA makes of one node; inputs become constants one by one where it wants them to be."""
     call = _Call(operation, library)
     names = input_names(definition(operation.type), operation.node_def)
     while True:

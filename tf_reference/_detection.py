@@ -60,7 +60,6 @@ def decode(references: tf.Tensor, deltas: tf.Tensor, scales: Sequence[float], im
     Args:
       references: [..., 4] in pixels.
       deltas: [..., 4]: moves of the centre and logarithms of the growth, times `scales`.
-      scales: four numbers, for y, x, height and width.
       image: side of the image in pixels.
     """
     dy, dx, dh, dw = (deltas[..., axis] / scale for axis, scale in enumerate(scales))
@@ -81,7 +80,6 @@ def encode(references: tf.Tensor, boxes: tf.Tensor, is_wanted: tf.Tensor, scales
       references: [..., n, 4] in pixels.
       boxes: [..., n, 4] in pixels.
       is_wanted: bool[..., n].
-      scales: four numbers, for y, x, height and width.
     """
     unit = tf.constant([0, 0, 1, 1], boxes.dtype)
     references, boxes = (tf.where(is_wanted[..., None], corners, unit) for corners in (references, boxes))
@@ -116,7 +114,6 @@ def first_kept(is_kept: tf.Tensor, count: int) -> tuple[tf.Tensor, tf.Tensor]:
 
     Args:
       is_kept: bool[batch, n].
-      count: how many indices.
     """
     places = best(tf.cast(is_kept, tf.int32), count)
     return places, tf.gather(is_kept, places, batch_dims=1)

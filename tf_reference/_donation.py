@@ -18,7 +18,6 @@ def donated_step(session: Session, function: Any, tensors: Sequence[tf.Tensor]) 
 
     Args:
       session: the twin in float32.
-      function: the staged step.
       tensors: the inputs of one call.
     """
     of_step = lower(function, tensors)

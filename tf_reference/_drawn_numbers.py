@@ -39,9 +39,6 @@ _DRAW = "jaxport_draw"
 def drawn_as_operations(wider: Mapping[str, str]) -> Iterator[None]:
     """Inside, each draw is one operation with a shape, and leaves no seed behind.
 
-    Args:
-      wider: types in place of others.
-
     Raises:
       Unsupported: a seed is used for more than floats.
     """
@@ -53,6 +50,14 @@ def drawn_as_operations(wider: Mapping[str, str]) -> Iterator[None]:
         yield
         if any(seed.consumers() for seed in seeds):
             raise Unsupported("a seed in it gives more than floats of a normal or uniform distribution")
+
+
+@contextmanager
+def drawn_for_shapes() -> Iterator[None]:
+    """Inside a trace, a call runs for the shapes of its results, in a graph that is dropped: its seeds are no draws."""
+    with ExitStack() as stack:
+        replace_until_end(stack, keras.random.SeedGenerator, "next", lambda *_, **__: tf.constant([0, 0], tf.int32))
+        yield
 
 
 def check_draws(graph: tf.Graph) -> None:
@@ -93,8 +98,6 @@ def _draws_by(
     """Inside, floats are drawn by a kernel; gives the seeds of a SeedGenerator, which name the draws that are its own.
 
     Args:
-      kernel: draws.
-      wider: types in place of others.
       make_seed: i32[2], in place of the next seed of any SeedGenerator.
     """
     seeds: list[tf.Tensor] = []
@@ -114,14 +117,7 @@ def _draws_by(
 
 
 def replace_until_end(stack: ExitStack, owner: Any, name: str, value: Any) -> None:
-    """Set an attribute until a stack of contexts ends.
-
-    Args:
-      stack: of contexts.
-      owner: that has the attribute.
-      name: of it.
-      value: of it, until then.
-    """
+    """Set an attribute until a stack of contexts ends."""
     stack.callback(setattr, owner, name, getattr(owner, name))
     setattr(owner, name, value)
 

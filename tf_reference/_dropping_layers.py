@@ -47,9 +47,6 @@ def dropout(layer: Any) -> Dropout | None:
     It is one where in training every element is either 0 or as many times what it was as a rate says that the layer has
     as an attribute, drawn at that rate, for each example and maybe for all along some axes at once, each apart from its
     neighbours; and where nothing changes outside of training.
-
-    Args:
-      layer: of a class of the user's, that was called.
     """
     has_variables = layer.weights or layer._flatten_layers(include_self=False)
     if _keras_variables.is_keras(layer) or has_variables or not _keras_variables.seeds(layer):
@@ -94,7 +91,6 @@ def _describe(draw: np.ndarray, still: np.ndarray, rates: list[float]) -> Dropou
 
     Args:
       draw: f[examples, ...], what it made.
-      still: likewise, what it was given: none of it is 0.
       rates: what may be its rate, or what it keeps.
     """
     is_kept = draw != 0

@@ -28,11 +28,7 @@ _NOTES = ("_class", "_output_shapes", "_XlaMustCompile", "_xla_compile_id")
 
 
 class FlatGraph:
-    """What flattens one GraphDef.
-
-    Args:
-      graph: a GraphDef of any origin; it stays as it is.
-    """
+    """What flattens one GraphDef."""
 
     def __init__(self, graph: Any) -> None:
         self._graph = graph
@@ -181,7 +177,6 @@ def with_own_functions(graph: Any, trace: int) -> Any:
     cache of compiled programs knows a function by its name.
 
     Args:
-      graph: a GraphDef.
       trace: the number of the trace that it becomes a part of.
     """
     own = type(graph)()

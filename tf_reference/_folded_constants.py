@@ -33,8 +33,6 @@ def known_results(
     function was traced in another float type, the more exact of both values is given: it rounds to the other.
 
     Args:
-      graph: that they are in.
-      operations: each after those that it takes results of.
       other: the graph in another float type, or None.
       twins: by the identity of an operation, the one that is in that graph.
     """

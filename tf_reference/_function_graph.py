@@ -52,9 +52,7 @@ def of_function(function: Any, inputs: Sequence[Spec], name: str) -> tuple[Funct
     """The graph of a function, and its constants and captured arrays.
 
     Args:
-      function: of tensors; a tf.function or none.
       inputs: name, shape and dtype of each argument.
-      name: of the function.
 
     Raises:
       Unsupported: it cannot be traced.
@@ -75,7 +73,6 @@ def trace(function: Any, inputs: Sequence[Spec]) -> Any:
     """A new trace of a function: a ConcreteFunction.
 
     Args:
-      function: of tensors; a tf.function or none.
       inputs: name, shape and dtype of each argument.
     """
     plain = getattr(function, "python_function", function)
@@ -108,11 +105,7 @@ def _log_records() -> Iterator[list[logging.LogRecord]]:
 
 
 def variable_names(graph: Any) -> dict[str, Any]:
-    """The variables that a graph reads, by name; those of one name are numbered in the order in which it reads them.
-
-    Args:
-      graph: the FuncGraph of a ConcreteFunction.
-    """
+    """The variables that a graph reads, by name; those of one name are numbered in the order in which it reads them."""
     by_name: dict[str, Any] = {}
     # The graph itself lists them by where they stand in memory: in another process, another order.
     read = {id(handle): place for place, (handle, _) in enumerate(graph.captures)}
@@ -149,9 +142,7 @@ class Reading:
     """One function: each body that it calls is read once for a call, since a call says what it is given.
 
     Args:
-      concrete: its trace.
       other: its trace in another float type, if there is one.
-      place_of: where an operation comes from, and the names that this place gives to what it returns.
     """
 
     def __init__(self, concrete: Any, other: Any, place_of: Callable[[Any], Origin] | None = None) -> None:
@@ -164,8 +155,6 @@ class Reading:
         """Its graph, and its constants and captured arrays.
 
         Args:
-          name: of the function.
-          inputs: their names.
           why: there is no other trace; "" where there is.
         """
         graph = self._concrete.graph

@@ -49,20 +49,12 @@ class Entry:
 
 
 def signatures(meta: Any) -> list[str]:
-    """The names of the signatures of a SavedModel.
-
-    Args:
-      meta: a MetaGraphDef.
-    """
+    """The names of the signatures of a SavedModel."""
     return [name for name, one in sorted(meta.signature_def.items()) if name not in _OWN and one.outputs]
 
 
 def of_signature(meta: Any, name: str) -> Entry:
     """The entry of a signature.
-
-    Args:
-      meta: a MetaGraphDef.
-      name: of the signature, which is there.
 
     Raises:
       Unsupported: it takes or returns what is no tensor.
@@ -73,11 +65,6 @@ def of_signature(meta: Any, name: str) -> Entry:
 
 def of_ends(graph: Any, outputs: Sequence[str], name: str) -> Entry:
     """The entry of a graph from its placeholders to these tensors, or else to the tensors that nothing reads.
-
-    Args:
-      graph: a GraphDef.
-      outputs: names of nodes, or of tensors.
-      name: of what is computed.
 
     Raises:
       Unsupported: one is not in the graph, or the graph has no end.
@@ -127,11 +114,7 @@ def _tensor_of(node: Any, tensor: str) -> Tensor:
 
 
 def result_dtypes(node: Any) -> list[str]:
-    """The dtypes of a node's results, as its definition derives them.
-
-    Args:
-      node: a NodeDef.
-    """
+    """The dtypes of a node's results, as its definition derives them."""
     op_definition = definition(node.op)
     dtypes: list[str] = []
     for argument in op_definition.output_arg if op_definition else ():

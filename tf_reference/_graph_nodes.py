@@ -63,7 +63,6 @@ def reach(graph: Any, outputs: Iterable[str] | None, functions: Iterable[str] = 
     """What is needed of a graph, and of the functions that it calls, each once.
 
     Args:
-      graph: a GraphDef.
       outputs: names of tensors of the graph; None takes the whole graph.
       functions: further functions to start from.
     """
@@ -96,12 +95,7 @@ def _side_effects(function: Any) -> set[str]:
 
 
 def find_needed(nodes: Iterable[Any], outputs: Iterable[str]) -> list[Any]:
-    """The nodes that lead to these tensors, in their order.
-
-    Args:
-      nodes: of one body.
-      outputs: names of tensors.
-    """
+    """The nodes that lead to these tensors, in their order."""
     by_name = {node.name: node for node in nodes}
     open_, seen_names = [node_of(output) for output in outputs], set[str]()
     while open_:
@@ -254,7 +248,6 @@ def from_traced(graph: Any, lines: Mapping[tuple[str, str], Place]) -> tuple[Ope
     """The operations of a FuncGraph and of what it calls.
 
     Args:
-      graph: of a ConcreteFunction.
       lines: by function and node, where it comes from.
     """
     definition_ = graph.as_graph_def(add_shapes=True)

@@ -29,7 +29,6 @@ def run_grappler(concrete: Any, call: Callable[[], object], options: OptimizerOp
     Args:
       concrete: the ConcreteFunction; it was not called with these switches before.
       call: one call of it, and all of its work.
-      options: switches of Grappler's.
 
     Raises:
       Unsupported: TensorFlow hands over no graph of this function.

@@ -132,8 +132,6 @@ class _Finding:
     """Where a graph is cut.
 
     Args:
-      inputs: symbols.
-      outputs: likewise.
       known: what a model in it that looks up gives, by the id of the model.
 
     Attributes:

@@ -47,7 +47,6 @@ def keras_archive_built(path: Path, custom: Sequence[str] = ()) -> Inspection:
     """What is in the model of a .keras file, with new weights: its operations too.
 
     Args:
-      path: of the file.
       custom: FILE.py:NAME of every class that it names and Keras does not have.
 
     Raises:
@@ -221,11 +220,7 @@ _CALL = ("/layers/layer.py", "/engine/base_layer.py")
 
 
 def places(graph: Any) -> dict[tuple[str, str], Place]:
-    """By function and node, where it comes from; "" is the graph itself.
-
-    Args:
-      graph: the FuncGraph of a ConcreteFunction.
-    """
+    """By function and node, where it comes from; "" is the graph itself."""
     return dict(_places(graph, "", "", set()))
 
 

@@ -55,10 +55,6 @@ def training_step(model: Model, mode: str = KERAS) -> Callable[..., Mapping[str,
     """(*inputs, targets) -> {"loss": scalar}, updating the variables: one batch.
 
     With several steps per execution the data ends after one batch: the loop is the same, and leaves its others out.
-
-    Args:
-      model: what the twin handed over.
-      mode: one of KERAS, GRAPH, STEPS.
     """
     keras_model = compile_for(model, mode)
 

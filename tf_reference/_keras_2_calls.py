@@ -17,9 +17,6 @@ def complete(config: Config) -> Config:
 
     Keras 2 counts the call that a model within is made of as its first, Keras 3 does not. Keras 2 has tensors among the
     keywords of a call as references, which Keras 3 takes for lists. And it returns the one output of a list alone.
-
-    Args:
-      config: of a Functional or Sequential model.
     """
     layers = [layer for layer in config["layers"] if isinstance(layer, Mapping)]
     if any(isinstance(call, Mapping) for layer in layers for call in _calls(layer)):

@@ -35,10 +35,6 @@ def complete(value: Any, key: str = "") -> Any:
     """An object of a config of Keras 2 with the module of its class, where that is Keras' own by its name.
 
     Arguments that Keras 3 does not know are left out where they change nothing.
-
-    Args:
-      value: of a config.
-      key: that it stands under, which says what it is where layers and others have classes of one name.
     """
     if isinstance(value, list):
         return [complete(item, key) for item in value]
@@ -60,11 +56,7 @@ def complete(value: Any, key: str = "") -> Any:
 
 
 def training_config(training: Config) -> Config:
-    """What a model was compiled with, as an HDF5 file says it, as a .keras file does.
-
-    Args:
-      training: the loss, the metrics, and the optimizer under a name of its own.
-    """
+    """What a model was compiled with, as an HDF5 file says it, as a .keras file does."""
     arguments = {name: item for name, item in training.items() if name not in (OPTIMIZER, "sample_weight_mode")}
     optimizer = training.get(OPTIMIZER)
     if not isinstance(optimizer, Mapping) or not isinstance(optimizer.get("config"), Mapping):

@@ -23,11 +23,6 @@ def is_of_keras_2(model: Any) -> bool:
 def save(model: Any, reference: str, scratch: Path) -> Path:
     """The file of a model of tf_keras.
 
-    Args:
-      model: the model.
-      reference: where it is.
-      scratch: a folder for the file.
-
     Raises:
       Unsupported: it has a call of its own, which no file holds.
     """

@@ -76,7 +76,6 @@ def build(path: Path, dtype: str = "", custom: Sequence[str] = ()) -> Any:
     """The model of a .keras file, with new weights.
 
     Args:
-      path: of the file.
       dtype: of the floats of every layer; "" for what the file says.
       custom: FILE.py:NAME of every class and function that the config names and Keras does not have.
 
@@ -99,13 +98,7 @@ def build(path: Path, dtype: str = "", custom: Sequence[str] = ()) -> Any:
 
 
 def compile_as_saved(model: Any, path: Path, custom: Sequence[str] = ()) -> None:
-    """Compile a model as its file says, without metrics that Keras does not build; without its loss or optimizer, not.
-
-    Args:
-      model: built.
-      path: of its file.
-      custom: as of `build`.
-    """
+    """Compile a model as its file says, but for metrics that Keras cannot build; its loss and optimizer must exist."""
     compiled = _read(path)[0].get(_COMPILED)
     if not isinstance(compiled, Mapping) or any(_hazards(compiled)):
         return

@@ -38,10 +38,6 @@ _MASKED = "a result that carries a mask: Keras leaves what is masked out of the 
 def read(location: _keras_weights.Given, scratch: Path) -> Architecture:
     """The architecture of a model.
 
-    Args:
-      location: where it is.
-      scratch: a folder for files that are unpacked.
-
     Raises:
       Unsupported: there is no such model, it is hostile, or it has no graph.
     """
@@ -189,7 +185,6 @@ def _read_compilation(model: Any, hidden: Mapping[str, Sequence[str]], own: OwnS
     """What a model was compiled with.
 
     Args:
-      model: of Keras.
       hidden: what layers do in training that its parts "loss" and "step" have to do.
       own: its own training step, or why that is not read.
     """

@@ -40,7 +40,6 @@ def layers(layer_config: Config, within: str | None = None, calls: int = 0) -> I
     """Every layer of a config, those of models and wrappers behind them.
 
     Args:
-      layer_config: an object as Keras describes it: module, class_name, config.
       within: names of what is around it; None is the outermost model, whose name says nothing.
       calls: how often it is called where its own description does not say; 0 where that is not known.
     """

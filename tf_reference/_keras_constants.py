@@ -28,9 +28,6 @@ def restate(layer: Any) -> None:
 
     `tf.convert_to_tensor` makes float32 of Python's floats, and Keras casts that: in float64 1/255 is then off by 2e-8,
     and gradients of a deep model by a hundred times as much. In float32 nothing changes.
-
-    Args:
-      layer: of Keras, built.
     """
     for name in next((names for kind, names in _TOLD.items() if isinstance(layer, kind)), ()):
         value = getattr(layer, name)

@@ -54,7 +54,6 @@ def read(model: Any, paths: Mapping[int, str], beside: Sequence[Any] = ()) -> Re
     """The graph of a model, and those of the models in it, each once.
 
     Args:
-      model: of Keras.
       paths: of its layers, by id.
       beside: layers of it that its training step uses, whether its call does or not.
 
@@ -233,8 +232,6 @@ def _structure(model: Any, path: str, functions: bool = True) -> _traced_calls.T
     """The inputs and outputs of a functional model, of that which Keras makes of a Sequential, or of a call.
 
     Args:
-      model: itself.
-      path: of it.
       functions: whether those of the user's that its layers call are followed.
     """
     if _traced_calls.is_followed(model):

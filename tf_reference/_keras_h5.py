@@ -52,7 +52,6 @@ def read(path: Path, parse: Callable[[bytes, str], Config], most: int) -> tuple[
     """The config as a .keras file has it, and its metadata.
 
     Args:
-      path: of the file.
       parse: text of an attribute and its name -> what it describes; raises Unusable.
       most: bytes of an attribute; of the file, some more are read for all of them.
 

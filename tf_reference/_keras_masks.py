@@ -52,13 +52,7 @@ def takes(layer: Any) -> bool:
 
 
 def added_masks(layer: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """The masks that Keras adds to the arguments of a call; None where it takes one away.
-
-    Args:
-      layer: that is called.
-      args: with symbols.
-      kwargs: likewise.
-    """
+    """The masks that Keras adds to the arguments of a call; None where it takes one away."""
     signature = inspect.signature(layer.call)
     keywords = {name: value for name, value in kwargs.items() if name in signature.parameters}
     try:
@@ -88,13 +82,6 @@ def added_masks(layer: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) ->
 def beside(layer: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], masks: Mapping[str, Any], result: Any) -> bool:
     """Whether a model, or a layer of the user's, does with the masks of what it is given what no argument says.
 
-    Args:
-      layer: that was called.
-      args: with symbols.
-      kwargs: likewise.
-      masks: the masks that Keras adds to these.
-      result: of the call.
-
     Raises:
       TypeError: or what else a call raises that takes no symbols.
     """
@@ -119,13 +106,7 @@ def hand_on(before: Any, after: Any) -> None:
 
 
 def forget(layer: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-    """Take the masks from tensors as a call does: attention leaves none on what it is given.
-
-    Args:
-      layer: that was called.
-      args: with symbols.
-      kwargs: likewise.
-    """
+    """Take the masks from tensors as a call does: attention leaves none on what it is given."""
     if isinstance(layer, _ATTENTION):
         mask_inputs = (kwargs[name] for name in ("query", "value", "key") if name in kwargs)
         for tensor in (*args, *mask_inputs):

@@ -38,7 +38,6 @@ def read(model: Any, keys: Mapping[int, str]) -> SourceOptimizer:
     """What is in the optimizer of a model.
 
     Args:
-      model: the model, compiled.
       keys: of its weights, by their ids.
 
     Raises:
@@ -89,7 +88,6 @@ def take_steps(
       model: the model, compiled; it is changed.
       keys: of its weights, by their ids.
       gradients: as "STEP/KEY".
-      steps: how many.
       fresh: whether the optimizer starts anew, in place of going on from where it is.
     """
     optimizer = of_model(model)

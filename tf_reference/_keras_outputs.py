@@ -23,10 +23,6 @@ def compiled_with(model: Any) -> Mapping[str, Any]:
 def losses(model: Any, settings: Mapping[str, Any]) -> tuple[Described | None, ...]:
     """The loss of each output; None of one that has none.
 
-    Args:
-      model: of Keras, compiled.
-      settings: what compile() was.
-
     Raises:
       Unsupported: no output has that name, or there are more or fewer losses than outputs.
     """
@@ -42,10 +38,6 @@ def losses(model: Any, settings: Mapping[str, Any]) -> tuple[Described | None, .
 
 def weights(model: Any, settings: Mapping[str, Any]) -> tuple[float, ...]:
     """What the loss of each output is multiplied with; none where nothing is told.
-
-    Args:
-      model: as of `losses`.
-      settings: likewise.
 
     Raises:
       Unsupported: it is no number for each loss.
@@ -67,10 +59,6 @@ def weights(model: Any, settings: Mapping[str, Any]) -> tuple[float, ...]:
 def metrics(model: Any, settings: Mapping[str, Any]) -> tuple[tuple[Described, ...], ...]:
     """The metrics of each output; none where there are none at all.
 
-    Args:
-      model: as of `losses`.
-      settings: likewise.
-
     Raises:
       Unsupported: no output has that name, or it is not said which output each is of; or some count by sample weights.
     """
@@ -86,11 +74,7 @@ def metrics(model: Any, settings: Mapping[str, Any]) -> tuple[tuple[Described, .
 
 
 def have_losses(model: Any) -> Sequence[bool]:
-    """Whether each output has a loss: this may call the model, which forgets what its last call added to the loss.
-
-    Args:
-      model: as of `losses`.
-    """
+    """Whether each output has a loss: this may call the model, which forgets what its last call added to the loss."""
     return [loss is not None for loss in losses(model, compiled_with(model))]
 
 
@@ -100,7 +84,6 @@ def fill_targets(has_loss: Sequence[bool], targets: Sequence[Any], predictions: 
     Args:
       has_loss: of each output, as from `have_losses`.
       targets: of the outputs that have a loss, in order.
-      predictions: what the model returned.
     """
     remaining_targets, flat = list(targets), keras.tree.flatten(predictions)
     flat_targets = [

@@ -51,8 +51,6 @@ def keras_port(
 
     Args:
       source: a .keras file, or FILE.py:NAME of a function that makes the model.
-      receipt: of the weights that the port has.
-      dtype: that it is judged in.
       inputs: how many of the workload's inputs the model takes; the others are the targets.
       trained: whether the step that the model was compiled for is judged too.
       custom: FILE.py:NAME of every class that a .keras file names and Keras does not have.
@@ -115,13 +113,9 @@ def keras_rest(
     """Models without some of their layers: inputs stand for what these return, and what they are given is a result.
 
     Args:
-      source: as of `keras_port`.
-      receipt: likewise.
-      dtype: that they are judged in.
       parts: the path of each model, "" the whole, how many of the workload's inputs it takes, and the paths of the
         layers in it that are left out: inputs that stand for their results follow, in order.
       step_inputs: how many inputs behind these the train_step of the whole is trained on; 0 if that is not judged.
-      custom: as of `keras_port`.
     """
     model = _made_as_written(source, dtype, custom)
     layers = _keras_weights.layers_by_path(model)
@@ -207,10 +201,7 @@ def own_step(
     """A model whose class has a train_step or compute_loss of its own, which is called itself.
 
     Args:
-      model: of Keras, compiled.
-      forward: what is judged of it beside.
       variables: of it, by key.
-      dtype: that it is judged in.
       first: how many of the workload's inputs are for `forward` alone.
       inputs: how many that follow the step is trained on; the others are the targets.
     """

@@ -103,12 +103,7 @@ def _layers_held(name: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def leaves(layer: Any, inner: Sequence[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
-    """The variables of a layer, and of layers that Keras keeps in it: "kernel", "query/kernel".
-
-    Args:
-      layer: of any class.
-      inner: its children, whose variables are their own.
-    """
+    """The variables of a layer, and of layers that Keras keeps in it: "kernel", "query/kernel"."""
     # An operation of keras.ops between layers has none.
     apart = {id(weight) for _, child in inner for weight in getattr(child, "weights", None) or ()}
     for name, variable in _own(layer, "", set()):
@@ -124,11 +119,7 @@ def recurrent_states(layer: Any) -> list[Any]:
 
 
 def is_made_to_train(variable: Any) -> bool:
-    """Whether a variable was made to be trained, though Keras may say that it is not: it or its layer is frozen.
-
-    Args:
-      variable: of Keras or TensorFlow.
-    """
+    """Whether a variable was made to be trained, though Keras may say that it is not: it or its layer is frozen."""
     tf_variable = variable if isinstance(variable, tf.Variable) else variable.value
     return bool(tf_variable.trainable)
 
@@ -184,12 +175,7 @@ def config(layer: Any) -> dict[str, Plain]:
 
 
 def defaults(layer: Any, config: Mapping[str, Plain]) -> tuple[str, ...]:
-    """The attributes that are as the class of a layer of Keras has them where nothing is said.
-
-    Args:
-      layer: of Keras' own.
-      config: its attributes as plain data.
-    """
+    """The attributes that are as the class of a layer of Keras has them where nothing is said."""
     parameters = inspect.signature(type(layer).__init__).parameters if is_keras(layer) else {}
     plain = {name: _keras_config.plain(parameter.default) for name, parameter in parameters.items()}
     return tuple(name for name, value in config.items() if name in plain and plain[name] == value)

@@ -63,10 +63,6 @@ class Given:
 def read(location: Given, scratch: Path) -> tuple[Source, dict[str, np.ndarray]]:
     """The layers of a model in order, and its weights by key.
 
-    Args:
-      location: where it is.
-      scratch: a folder for files that are unpacked.
-
     Raises:
       Unsupported: there is no such model, it is hostile, or it has not made its weights yet.
     """
@@ -86,10 +82,6 @@ def read(location: Given, scratch: Path) -> tuple[Source, dict[str, np.ndarray]]
 def model(location: Given, scratch: Path) -> Any:
     """The model with its weights.
 
-    Args:
-      location: where it is.
-      scratch: a folder for files that are unpacked.
-
     Raises:
       Unsupported: as `read`.
     """
@@ -98,10 +90,6 @@ def model(location: Given, scratch: Path) -> Any:
 
 def load(location: Given, scratch: Path) -> tuple[Any, tuple[Excluded, ...]]:
     """The model with its weights, and what their file has besides.
-
-    Args:
-      location: where it is.
-      scratch: a folder for files that are unpacked.
 
     Raises:
       Unsupported: as `read`.
@@ -198,7 +186,6 @@ def of_model(keras_model: Any, optimizer: bool = False) -> tuple[Source, dict[st
     """The layers of a model in order, and its weights by key; behind its lookups, where it looks words up.
 
     Args:
-      keras_model: the model.
       optimizer: whether with its optimizer, and the variables of that.
 
     Raises:

@@ -19,9 +19,7 @@ def write(location: Given, arrays: Mapping[str, np.ndarray], scratch: Path) -> t
     """A .weights.h5 file with these arrays, and what another such model reads from it, by key.
 
     Args:
-      location: where the model is.
       arrays: by key, one for every weight.
-      scratch: a folder for files.
 
     Raises:
       Unsupported: the model has other weights than these.
@@ -61,11 +59,8 @@ def take_steps(
     """The trained weights of a model after each of some steps of its optimizer, as "STEP/KEY".
 
     Args:
-      location: where it is.
       gradients: as "STEP/KEY".
-      steps: how many.
       fresh: whether the optimizer starts anew, in place of going on from where it is.
-      scratch: a folder for files that are unpacked.
 
     Raises:
       Unsupported: as `read`.

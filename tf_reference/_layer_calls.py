@@ -38,7 +38,6 @@ def layer_calls(
 
     Args:
       function: inputs -> any nest of tensors.
-      tensors: its inputs.
       with_gradients: whether the gradients of its result, a scalar, are taken too.
     """
     recording = _Recording()

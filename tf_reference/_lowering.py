@@ -30,7 +30,6 @@ def lower(function: Any, tensors: Sequence[tf.Tensor]) -> Lowered:
 
     Args:
       function: of tf.function(jit_compile=True).
-      tensors: its arguments.
 
     Raises:
       Unsupported: XLA has to know the value of an argument.

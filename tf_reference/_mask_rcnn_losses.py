@@ -55,7 +55,6 @@ def anchor_losses(logits: tf.Tensor, deltas: tf.Tensor, anchors: tf.Tensor, obje
       logits: [batch, anchors].
       deltas: [batch, anchors, 4].
       anchors: [anchors, 4] in pixels.
-      objects: those of the batch.
     """
     overlap = _detection.match(anchors, objects.boxes)
     closest = (overlap == tf.reduce_max(overlap, 1, keepdims=True)) & (overlap > 0)
@@ -75,7 +74,6 @@ def assign(proposals: tf.Tensor, valid: tf.Tensor, objects: Objects) -> Regions:
     Args:
       proposals: [batch, proposals, 4] in pixels.
       valid: bool[batch, proposals].
-      objects: those of the batch.
     """
     boxes, valid = tf.concat([proposals, objects.boxes], 1), tf.concat([valid, objects.present], 1)
     overlap = _detection.match(boxes, objects.boxes)
@@ -93,7 +91,6 @@ def region_losses(logits: tf.Tensor, deltas: tf.Tensor, regions: Regions) -> tf.
     Args:
       logits: [batch, regions, classes + 1], class 0 is the background.
       deltas: [batch, regions, classes, 4].
-      regions: what they should be found to be.
     """
     errors = tf.nn.sparse_softmax_cross_entropy_with_logits(regions.labels, logits)
     own_deltas = tf.gather(deltas, tf.maximum(regions.labels - 1, 0), batch_dims=2)

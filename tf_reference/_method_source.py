@@ -15,10 +15,6 @@ from workloads._framework import Unsupported
 class MethodSource:
     """A method that is read, not called.
 
-    Args:
-      model: that it is of.
-      function: itself, as its class has it.
-
     Attributes:
       tree: of it.
 

@@ -63,7 +63,6 @@ def in_mode(function: Callable[..., Any], mode: str, tensors: Sequence[tf.Tensor
     Args:
       function: takes tensors by position.
       mode: "eager" returns the function itself; all others stage it.
-      tensors: to trace it with.
 
     Raises:
       RuntimeError: TensorFlow is told to run functions eagerly, so that all modes were mode "eager".

@@ -23,7 +23,6 @@ def whole(layer: Any, positional: tuple[Any, ...], keywords: Mapping[str, Any]) 
     """The call of a layer that does nothing but call a function of the user's; None of another.
 
     Args:
-      layer: that is called.
       positional: by position: what no cast and no mask of Keras would change, or None is returned.
       keywords: by name.
     """

@@ -78,14 +78,7 @@ class Numbering:
 
 
 def call(path: str, noted_call: Called, still: Called, numbering: Numbering) -> Call:
-    """A call as data.
-
-    Args:
-      path: of the layer.
-      noted_call: in training.
-      still: the same call outside of it.
-      numbering: of tensors.
-    """
+    """A call as data."""
     keywords = {
         str(name): numbering.plain(argument) for name, argument in noted_call.named.items() if argument is not None
     }
@@ -107,7 +100,6 @@ def tensors_in(nest: Any, is_tensor: Callable[[Any], bool]) -> list[Any]:
     """The tensors in a nest in the order in which they stand in it as data.
 
     Args:
-      nest: of any values.
       is_tensor: whether a value is one.
     """
     if is_tensor(nest):

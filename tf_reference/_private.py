@@ -98,7 +98,6 @@ def call_stablehlo(artifact: bytes, results: Sequence[tuple[str, Sequence[int]]]
     jax2tf reaches the same operation, but only for a program that JAX traces in this process.
 
     Args:
-      artifact: portable StableHLO.
       results: dtype and shape of each.
       platform: "CPU" or "CUDA": that of the device which runs it, or TensorFlow refuses.
     """
@@ -199,13 +198,7 @@ def operation_definition(name: str) -> Any:
 
 
 def protocol(file: str, message: str, folder: str = "protobuf") -> Any:
-    """A message of TensorFlow's protocol buffers, by the file that declares it below tensorflow/core.
-
-    Args:
-      file: without its ending.
-      message: the name.
-      folder: of the file.
-    """
+    """A message of TensorFlow's protocol buffers, by the file that declares it below tensorflow/core."""
     return _require(f"tensorflow.core.{folder}.{file}", message)
 
 
@@ -255,8 +248,6 @@ def defined_graph(graph: Any, name: str, shapes: Sequence[Any]) -> Any:
     No public name leads from a definition to a graph.
 
     Args:
-      graph: that knows the function.
-      name: of the function.
       shapes: of what an operation is given that calls it, its arguments last.
     """
     definition = getattr(graph._get_function(name), "definition", None)

@@ -22,9 +22,6 @@ _OF_KERAS = frozenset(vars(keras.Model()))
 def check_methods(model: Any) -> None:
     """Raise where Python itself counts or draws in the methods of a step: a trace shows one of many steps.
 
-    Args:
-      model: of Keras.
-
     Raises:
       Unsupported: it does.
     """

@@ -17,7 +17,6 @@ def states_in(model: Any, variables: Mapping[str, Any]) -> dict[str, Any]:
     """The states of the stateful layers in a model, among its variables by key.
 
     Args:
-      model: of Keras.
       variables: of it, by key.
     """
     state_ids = set(map(id, recurrent_states_of(model).values()))
@@ -37,7 +36,6 @@ def with_states_left(call: Callable[..., Any], states: Mapping[str, Any]) -> Cal
     """A call that starts from the states as they are, and returns those that it leaves beside its result.
 
     Args:
-      call: of a model.
       states: by key.
     """
 
@@ -52,7 +50,6 @@ def without_states_left(call: Callable[..., Any], states: Mapping[str, Any]) -> 
     """A call that starts from the states as they are, and leaves them so.
 
     Args:
-      call: of a model.
       states: by key.
     """
 

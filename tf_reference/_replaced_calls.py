@@ -14,13 +14,7 @@ Instead = Callable[[Callable[..., Any], Any, tuple[Any, ...], Mapping[str, Any]]
 
 @contextmanager
 def replaced_attribute(layer: Any, name: str, value: Any) -> Iterator[None]:
-    """Inside, an attribute of a layer is another.
-
-    Args:
-      layer: that has it, or whose class has.
-      name: of the attribute.
-      value: of it, inside.
-    """
+    """Inside, an attribute of a layer is another."""
     # Not by Keras' own way to set attributes: of a layer that is built it refuses some.
     attributes = vars(layer)
     before = {name: attributes[name]} if name in attributes else {}
@@ -34,11 +28,7 @@ def replaced_attribute(layer: Any, name: str, value: Any) -> Iterator[None]:
 
 @contextmanager
 def replaced_calls(instead: Instead) -> Iterator[None]:
-    """Inside, every call of a Keras layer is handed to a function, which may call Keras' own.
-
-    Args:
-      instead: that function.
-    """
+    """Inside, every call of a Keras layer is handed to a function, which may call Keras' own."""
     original = keras.Layer.__call__
 
     def call_instead(self: Any, *positional: Any, **keywords: Any) -> Any:

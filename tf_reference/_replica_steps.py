@@ -26,9 +26,7 @@ def replica_step(model: Model, gradients: Step, *inputs: tf.Tensor) -> tf.Tensor
     """A replica's share of the loss, all replicas' variables updated.
 
     Args:
-      model: the twin for a replica's part of the batch.
       gradients: inputs -> the share, and its gradients.
-      *inputs: of the replica.
     """
     share, by_variable = gradients(*inputs)
     # Of all replicas: the optimizer of Keras adds them up before it updates.
@@ -68,9 +66,6 @@ def in_turn(session: Session, strategy: str, division: Division, parts: int) -> 
     """What replicas compute, on one device: right, or with a mistake that has to be seen.
 
     Args:
-      session: the twin for a replica's part of the batch.
-      strategy: which of these.
-      division: how inputs are divided.
       parts: how many replicas there are.
     """
     model = session.model

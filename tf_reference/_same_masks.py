@@ -31,7 +31,6 @@ def drop_by_place(layer: Any, rate: float, noise: Sequence[int | None] | None = 
     """Let a layer drop, in training, what a hash of its place says.
 
     Args:
-      layer: that drops at random; outside of training it does what it did.
       rate: the share that is dropped.
       noise: the shape of its draws, with None for a size of what is dropped; None for all of them.
     """
@@ -39,20 +38,12 @@ def drop_by_place(layer: Any, rate: float, noise: Sequence[int | None] | None = 
 
 
 def add_noise_by_place(layer: Any) -> None:
-    """Let a noise layer draw, in training, what a hash of each place says.
-
-    Args:
-      layer: one of NOISES; outside of training it does what it did.
-    """
+    """Let a noise layer draw, in training, what a hash of each place says."""
     layer.call = _Drawing(layer.call, lambda inputs: noisy(inputs, layer))
 
 
 def drop_states_by_place(cell: Any) -> None:
-    """Let the cell of a recurrent layer drop, in training, what a hash of each place says, other places for each gate.
-
-    Args:
-      cell: of keras.layers.LSTM, GRU or SimpleRNN.
-    """
+    """Let the cell of a recurrent layer drop by a hash of each place, in training; each gate has other places."""
     gates = getattr(cell, "dropout_mask_count", None)
 
     def masks(step: tf.Tensor, rate: float) -> Any:
@@ -100,7 +91,6 @@ def noisy(x: tf.Tensor, layer: Any) -> tf.Tensor:
 
     Args:
       x: of floats.
-      layer: one of NOISES.
     """
     if isinstance(layer, keras.layers.GaussianNoise):
         return x + layer.stddev * _normal(x) if layer.stddev else x
@@ -120,7 +110,6 @@ def numbers(distribution: str, shape: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
 
     Args:
       distribution: "normal" or "truncated_normal", of whose mean and variance they are, or "uniform" in [0, 1).
-      shape: of them.
       dtype: of floats.
     """
     uniform = tf.cast(tf.bitwise.right_shift(_hashes(shape), _uint32(32 - NORMAL_BITS)), dtype) / 2**NORMAL_BITS

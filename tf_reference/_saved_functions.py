@@ -31,11 +31,7 @@ class SavedMethod:
 
 
 def methods(meta: Any) -> dict[str, SavedMethod]:
-    """The functions that attributes lead to, by these.
-
-    Args:
-      meta: a MetaGraphDef.
-    """
+    """The functions that attributes lead to, by these."""
     nodes = meta.object_graph_def.nodes
     by_name: dict[str, SavedMethod] = {}
     open_, numbers_seen = [("", 0)], {0}
@@ -55,10 +51,6 @@ def methods(meta: Any) -> dict[str, SavedMethod]:
 
 def entry_of(meta: Any, method: SavedMethod) -> tuple[Entry, Any]:
     """The entry of a function, and a graph that calls it alone.
-
-    Args:
-      meta: a MetaGraphDef.
-      method: of it.
 
     Raises:
       Unsupported: it has several traces, or takes what is no tensor.

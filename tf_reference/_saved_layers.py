@@ -84,10 +84,6 @@ def _without_tuples(value: Any) -> Any:
 def places(folder: Path, layers: Iterable[Layer]) -> Callable[[str, str], Place]:
     """By function and node the user's line, where the model was saved with `save_debug_info`, and whose it is.
 
-    Args:
-      folder: of the SavedModel.
-      layers: that were found in it: the node is of the innermost in whose scope it stands.
-
     Raises:
       Unsupported: the file is damaged, or a link leads out of the folder.
     """

@@ -33,9 +33,6 @@ _VARIABLES = frozenset({"VarHandleOp", "VariableV2", "Variable"})
 def inspect(folder: Path) -> Inspection:
     """What is in a SavedModel.
 
-    Args:
-      folder: with saved_model.pb in it.
-
     Raises:
       Unsupported: there is none, it is no SavedModel, or a link leads out of the folder.
     """
@@ -61,9 +58,6 @@ def inspect(folder: Path) -> Inspection:
 
 def read_graph(folder: Path) -> Any:
     """The MetaGraphDef of a SavedModel that serves, else its first.
-
-    Args:
-      folder: with saved_model.pb in it.
 
     Raises:
       Unsupported: there is none, it is no SavedModel, or a link leads out of the folder.
@@ -92,8 +86,6 @@ def read_message(path: Path, message: Any, name: str, if_unusable: str, if_damag
     """The protocol buffer in a file.
 
     Args:
-      path: of the file.
-      message: its type.
       name: what the file should be, for messages.
       if_unusable: what to do if there is no such file, or it is none to be read.
       if_damaged: what to do if it is something else.

@@ -33,7 +33,6 @@ def read(selection: SavedGraph, inputs: Sequence[Spec]) -> tuple[FunctionGraph, 
     """The graph of what is computed; its constants, and under `VALUE` what variables hold.
 
     Args:
-      selection: what is computed.
       inputs: name, shape and dtype of arguments whose sizes the file leaves open.
 
     Raises:
@@ -61,9 +60,7 @@ def saved_graph_port(selection: SavedGraph, inputs: Sequence[Spec], dtype: str, 
     """A part of a saved graph for `jaxport run`, with its variables as weights.
 
     Args:
-      selection: what is computed.
       inputs: name, shape and dtype of each argument.
-      dtype: that it is judged in.
       weights_file: the file of weights that has what the variables hold; None where there are none.
 
     Raises:
@@ -146,11 +143,7 @@ def _check_carried(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
 
 
 class _Scopes:
-    """The scope of each node.
-
-    Args:
-      variables: names of those that the graph reads: the scopes of these are layers.
-    """
+    """The scope of each node."""
 
     def __init__(self, variables: Sequence[str]) -> None:
         self._layers = {tuple(_bare(name.split("/")[:-1])) for name in variables}

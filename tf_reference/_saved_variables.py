@@ -60,8 +60,6 @@ def read(folder: Path, meta: Any, graph: Any) -> list[Variable]:
     """The variables that a graph needs.
 
     Args:
-      folder: of the SavedModel.
-      meta: its MetaGraphDef.
       graph: the GraphDef of what is computed, without calls.
 
     Raises:
@@ -95,11 +93,7 @@ def read(folder: Path, meta: Any, graph: Any) -> list[Variable]:
 
 
 def of_frozen(graph: Any) -> tuple[Any, list[Variable]]:
-    """Turn the constants that freezing made of variables back into variables; return the graph and these variables.
-
-    Args:
-      graph: a GraphDef.
-    """
+    """Turn the constants that freezing made of variables back into variables; return the graph and these variables."""
     copy = type(graph)()
     copy.CopyFrom(graph)
     constants = {node.name: node for node in copy.node if node.op == "Const"}

@@ -49,7 +49,6 @@ def read(folder: Path, leave: Mapping[str, str]) -> tuple[Source, dict[str, np.n
     """The variables of a SavedModel, as layers by their names, and the arrays by key.
 
     Args:
-      folder: with saved_model.pb in it.
       leave: names of variables that are not carried, or of what holds them, each with why.
 
     Raises:

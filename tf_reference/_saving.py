@@ -19,8 +19,6 @@ def save(program: Program, function: Callable[..., Any], twin: Twin, folder: Pat
     Args:
       program: names and shapes of its parameters and results.
       function: takes all parameters in order.
-      twin: has the weights.
-      folder: is made.
     """
     module = _Held(program, function, twin)
     tf.saved_model.save(module, str(folder), signatures={SIGNATURE: module.call})

@@ -210,7 +210,6 @@ def written_in_calls(target: Any, apart: Collection[int] = ()) -> dict[str, Any]
 
     Args:
       target: a model, a layer, or anything else, which has none.
-      apart: the id of every variable that is set otherwise.
     """
     if not isinstance(target, keras.layers.Layer):
         return {}

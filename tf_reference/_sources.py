@@ -27,9 +27,6 @@ def sources(graph: Any) -> dict[str, str]:
     stands in. A gradient has the line that called the tape; where that is none of the user's, the line
     shared by all forward operations that it can belong to, by scope and type. Names that stand for
     different lines, and operations without any, are left out.
-
-    Args:
-      graph: the FuncGraph of a ConcreteFunction.
     """
     by_name: dict[str, set[str]] = {}
     for name, line in _Walk().name_lines(graph, "", ""):

@@ -54,8 +54,6 @@ def lowered_for(kind: str, concrete: Any, tensors: Sequence[tf.Tensor]) -> tuple
 
     Args:
       kind: of the device: "cpu" or "gpu".
-      concrete: a ConcreteFunction.
-      tensors: its arguments.
 
     Raises:
       Unsupported: as `stateless`.
@@ -71,9 +69,6 @@ def lowered_for(kind: str, concrete: Any, tensors: Sequence[tf.Tensor]) -> tuple
 
 def stateless(concrete: Any) -> Stateless:
     """The function with every variable as a trailing argument, and every updated one as a trailing result.
-
-    Args:
-      concrete: a ConcreteFunction.
 
     Raises:
       Unsupported: it does with a variable what has no counterpart among functions of values.
@@ -112,12 +107,7 @@ def stateless(concrete: Any) -> Stateless:
 
 
 def without_arguments(graph: Any, names: Sequence[str]) -> tuple[Any, set[str]]:
-    """A graph without its arguments, for which XLA has no kernel, and those of them that something reads.
-
-    Args:
-      graph: a GraphDef.
-      names: of the arguments' nodes.
-    """
+    """A graph without its arguments, for which XLA has no kernel, and those of them that something reads."""
     body = type(graph)()
     body.CopyFrom(graph)
     del body.node[:]

@@ -14,13 +14,7 @@ from workloads._framework import Unsupported
 
 
 def describe(path: str, layer_call: Any, numbering: _plain_calls.Numbering) -> Call:
-    """A call as data.
-
-    Args:
-      path: of the layer.
-      layer_call: as it was made.
-      numbering: of the tensors of the step.
-    """
+    """A call as data."""
     keywords = {str(name): numbering.plain(value) for name, value in layer_call.named.items() if value is not None}
     keywords.pop("training", None)
     arguments = tuple(numbering.plain(argument) for argument in layer_call.given)

@@ -19,9 +19,6 @@ def data_specs(model: Any) -> Iterator[DataSpec]:
     """What a step may be trained on.
 
     Without targets last: a step that does less without them would be another one.
-
-    Args:
-      model: of Keras.
     """
     try:
         nest = _traced_calls.pack(model, _inputs(model))

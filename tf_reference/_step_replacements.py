@@ -40,8 +40,6 @@ class Replacements:
     """What stands in while a step is traced.
 
     Args:
-      names: of the model.
-      trace: that is made.
       dtypes: wider ones, by those of the model.
       with_logits: the ids of layers on whose results Keras leaves logits.
     """
@@ -87,14 +85,7 @@ class Replacements:
     def call_with_logits(
         self, original: Callable[..., Any], layer: Any, positional: tuple[Any, ...], keywords: Mapping[str, Any]
     ) -> Any:
-        """The result of a call, with the logits on it that Keras leaves there.
-
-        Args:
-          original: what makes the call.
-          layer: that is called.
-          positional: arguments of the call.
-          keywords: likewise.
-        """
+        """The result of a call, with the logits on it that Keras leaves there."""
         number = len(self._trace.calls.calls)
         result = original(layer, *positional, **keywords)
         if len(self._trace.calls.calls) > number and id(layer) in self._with_logits:
@@ -288,8 +279,6 @@ def without_metrics(model: Any, trace: Trace, dtypes: Mapping[str, str]) -> Iter
     """Inside, metrics keep nothing, and the result of one is an operation: a step that reads it is not written.
 
     Args:
-      model: of Keras.
-      trace: of the step.
       dtypes: wider ones, by those of the model.
     """
     dtype = tf.as_dtype(dtypes.get("float32", "float32"))

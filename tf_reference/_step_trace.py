@@ -41,9 +41,6 @@ class Trace:
         """Add an operation that is read and never run, and return its results.
 
         Args:
-          kind: of node that it becomes.
-          number: of its kind.
-          inputs: tensors.
           outputs: dtype and shape of each.
           is_kept: whether it is a part of the step where nothing reads it.
         """
@@ -54,11 +51,7 @@ class Trace:
 
 
 class ModelNames:
-    """What the weights and optimizers of a model are called.
-
-    Args:
-      model: of Keras.
-    """
+    """What the weights and optimizers of a model are called."""
 
     def __init__(self, model: Any) -> None:
         self._model = model

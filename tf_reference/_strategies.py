@@ -248,9 +248,6 @@ def transfers(graph: Any) -> list[Collective]:
     """The collective operations of a traced function and of all that it calls, those of one device alone.
 
     Every device has the same; of a group only its size stands in the graph.
-
-    Args:
-      graph: the FuncGraph of a ConcreteFunction.
     """
     collectives = list(_of_all(graph, "", set()))
     first = next((device for device, _ in collectives), "")

@@ -24,8 +24,6 @@ class Reading:
     """One graph on its way: tensors are numbered as they are met.
 
     Args:
-      trace: of the model's call.
-      path: of the model.
       path_of: the path of an operation that is called within a path.
       settled_ids: as of `canonical`; those of this graph alone without.
       with_masks: whether the masks of its outputs are read too.
@@ -149,7 +147,6 @@ def calls_in_order(
     """The calls that the outputs need, each behind those that it needs: one branch after the other.
 
     Args:
-      outputs: symbols.
       inputs: symbols at which the calls end.
       needed_tensors: the symbols that a call needs.
     """

@@ -21,10 +21,6 @@ def behind_texts(entry: Entry, graph: Any) -> tuple[Entry, tuple[str, ...]]:
     """The entry with the numbers that texts are turned into in the place of the texts, and a remark on each.
 
     What is computed from variables or floats, such as the text of a predicted class, is not cut off.
-
-    Args:
-      entry: of the graph.
-      graph: a GraphDef without calls.
     """
     by_name = {node.name: node for node in graph.node}
     texts = _text_nodes(by_name)

@@ -14,12 +14,7 @@ Found = tuple[FunctionGraph, Mapping[str, np.ndarray]]
 
 
 def differ(one: Found, other: Found) -> bool:
-    """Whether two traces differ in more than names, lines, and how exact constants are.
-
-    Args:
-      one: of them.
-      other: whose constants have the types that the function computes in.
-    """
+    """Whether two traces differ in more than names, lines, and how exact constants are."""
     (left, of_left), (right, of_right) = one, other
     if left.returned != right.returned or [*map(_outline, left.bodies)] != [*map(_outline, right.bodies)]:
         return True

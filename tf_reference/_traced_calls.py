@@ -79,7 +79,6 @@ def remember(layer: Any, positional: tuple[Any, ...], keywords: Mapping[str, Any
     """Note what a layer was called with, if that was its first call.
 
     Args:
-      layer: of any class.
       positional: its arguments by position: tensors, or nests of such.
       keywords: by name.
     """
@@ -95,7 +94,6 @@ def canonical(
     """The arguments of a call in the order in which the layer's own class takes them.
 
     Args:
-      layer: of the user's.
       positional: by position.
       keywords: by name, masks that Keras adds among them.
       settled_ids: the ids of the layers of which a call was seen: another call has to be as that one.
@@ -121,8 +119,6 @@ def call(layer: Any, nest: Any, **keywords: Any) -> Any:
     """Call a layer as it was called first.
 
     Args:
-      layer: of the user's.
-      nest: what stands for the tensors that it takes.
       keywords: what else it is told.
     """
     first_arguments = _FIRST[layer]
@@ -165,7 +161,6 @@ def trace(layer: Any, *, training: bool = True) -> Trace:
     """What a layer of the user's own does.
 
     Args:
-      layer: that was called.
       training: whether in training.
 
     Raises:
@@ -200,8 +195,6 @@ def again(graph: Any, names: Sequence[str], functions: bool = True) -> Trace:
     """A graph that Keras has, followed anew: then the tensors in it carry the masks that they do in a call.
 
     Args:
-      graph: a functional model.
-      names: of its inputs.
       functions: whether those of the user's that layers call are followed.
     """
     inputs = [keras.Input(batch_shape=symbol.shape, dtype=symbol.dtype) for symbol in graph.inputs]

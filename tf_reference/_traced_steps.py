@@ -88,9 +88,6 @@ def _reads_targets(step: TracedStep) -> bool:
 def optimizers(model: Any) -> Mapping[str, tuple[Any, Sequence[Any]]]:
     """The optimizers of the train_step of a model by their attributes, each with the weights that it updates.
 
-    Args:
-      model: of Keras.
-
     Raises:
       Unsupported: as of `read`.
     """

@@ -21,12 +21,7 @@ _MEAN = ("sum_over_batch_size", "mean")
 
 
 def loss(value: Any, output: Any) -> Described:
-    """A loss as data, one of the user's own with what it computes.
-
-    Args:
-      value: of keras.losses, or the user's.
-      output: a symbol of what it is of.
-    """
+    """A loss as data, one of the user's own with what it computes."""
     description = describe(value)
     function = _of_users(value)
     if function is None:
@@ -43,11 +38,7 @@ def loss(value: Any, output: Any) -> Described:
 
 
 def optimizer(value: Any) -> Described:
-    """An optimizer as data, a schedule of the user's own with what it computes.
-
-    Args:
-      value: of keras.optimizers.
-    """
+    """An optimizer as data, a schedule of the user's own with what it computes."""
     description, schedule = describe(value), getattr(value, "_learning_rate", None)
     inner = description.inner.get("learning_rate")
     if inner is None or inner.own or not isinstance(schedule, keras.optimizers.schedules.LearningRateSchedule):

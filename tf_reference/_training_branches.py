@@ -22,8 +22,6 @@ def differ(in_training: Graph, still: Graph, identities: Set[str]) -> bool:
     """Whether two graphs of one call compute something else.
 
     Args:
-      in_training: what it computes in training.
-      still: what it computes otherwise.
       identities: the names of layers whose calls stand for what they are given.
     """
     return _outline(in_training, identities) != _outline(still, identities)

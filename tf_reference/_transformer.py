@@ -140,7 +140,6 @@ class Residual(keras.layers.Layer):
 
         Args:
           inputs: [batch, length, width].
-          sublayer: keeps that shape.
           draws: u8 of the inputs' shape; None for no dropout.
         """
         branch = sublayer(inputs)

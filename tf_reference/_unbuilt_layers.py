@@ -27,12 +27,7 @@ _BYTECODE = re.compile(r"Python lambda")
 
 
 def reason_not_built(config: Config, error: Exception) -> str:
-    """The layer that is the cause, its class, what Keras says of it, and the way out.
-
-    Args:
-      config: of the model, as Keras was given it.
-      error: that it raised.
-    """
+    """The layer that is the cause, its class, what Keras says of it, and the way out."""
     for layer in _innermost_layers(config):
         try:
             keras.saving.deserialize_keras_object(copy.deepcopy(layer), safe_mode=True)

@@ -18,9 +18,6 @@ from workloads._framework import Unsupported
 def loss_of_step(step: Callable[[], Any]) -> Any:
     """The loss of a step whose optimizers change nothing. Its gradients are those that the optimizers are given.
 
-    Args:
-      step: calls the train_step.
-
     Raises:
       Unsupported: it asks no tf.GradientTape for gradients of weights.
     """
@@ -37,9 +34,6 @@ def loss_of_step(step: Callable[[], Any]) -> Any:
 @tf.autograph.experimental.do_not_convert
 def step_with_loss(step: Callable[[], Any]) -> Any:
     """The loss of a step that is taken whole: of several that it takes gradients of, the sum.
-
-    Args:
-      step: calls the train_step.
 
     Raises:
       Unsupported: as of `loss_of_step`.

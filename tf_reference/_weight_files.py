@@ -51,9 +51,6 @@ def load_own(model: Any, path: Path, scratch: Path, optimizer: Any = None) -> tu
     """Load the weights that are in a .keras or .h5 file into the model that was built of it; what it has besides.
 
     Args:
-      model: built.
-      path: of the file.
-      scratch: a folder to unpack to.
       optimizer: of the model, whose variables have to be there too; None where they do not matter.
 
     Raises:
@@ -74,8 +71,6 @@ def load(model: Any, path: Path, optimizer: Any = None) -> tuple[Excluded, ...]:
     """Load a .weights.h5 file; what it has besides.
 
     Args:
-      model: built.
-      path: of the file.
       optimizer: of the model, whose variables have to be there too; None where they do not matter.
 
     Raises:
@@ -166,8 +161,6 @@ def restore(model: Any, prefix: str, optimizer: Any, leave: Mapping[str, str]) -
     """Restore a tf.train.Checkpoint, whether it was made of the model or has it under a name; what it has besides.
 
     Args:
-      model: with its variables.
-      prefix: of the checkpoint's files.
       optimizer: of the model, which has to be there too, in it or under a name; None where it does not matter.
       leave: paths of what else may be there, or of what holds it, each with why.
 

@@ -16,11 +16,7 @@ _MOST_WRITTEN = 64
 
 
 def widen(graph: Any) -> Any:
-    """A copy with wider floats in attributes, constants and the signatures of functions.
-
-    Args:
-      graph: a GraphDef.
-    """
+    """A copy with wider floats in attributes, constants and the signatures of functions."""
     wide = type(graph)()
     wide.CopyFrom(graph)
     for function in wide.library.function:

@@ -68,7 +68,6 @@ class Search:
         """Extend every beam by one token; a beam that ended only by padding, at no cost.
 
         Args:
-          state: of the search.
           projections: by block, keys and values of the memory.
           mask: bool, false for padding of the memory.
         """
@@ -94,7 +93,6 @@ class Search:
         """Logits [batch * beams, vocabulary] of the next token, and the caches with the last one in them.
 
         Args:
-          state: of the search.
           projections: by block, keys and values of the memory.
           mask: bool, false for padding of the memory.
         """

@@ -350,10 +350,5 @@ class Architecture:
 
 
 def drawn_size(size: int | None, rank: int) -> int:
-    """A size of an input that is drawn, where it is not fixed: 10 steps, or 64 of an image, which survives pooling.
-
-    Args:
-      size: as the model has it.
-      rank: of the input.
-    """
+    """A size of an input that is drawn, where it is not fixed: 10 steps, or 64 of an image, which survives pooling."""
     return size if size is not None else (64 if rank > 3 else 10)

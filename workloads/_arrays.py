@@ -21,7 +21,6 @@ def draw(spec: ArraySpec, name: str, seed: int) -> np.ndarray:
 
     Args:
       spec: shape, dtype and range of the array.
-      name: makes arrays of one seed independent of each other.
       seed: not negative.
     """
     generator = np.random.default_rng([seed, zlib.crc32(name.encode())])
@@ -49,7 +48,6 @@ def draw_kinks(spec: ArraySpec, name: str, seed: int) -> np.ndarray:
 
     Args:
       spec: shape, dtype and range of the array.
-      name: makes arrays of one seed independent of each other.
       seed: not negative.
     """
     if np.dtype(spec.dtype).kind == "c":
@@ -160,9 +158,6 @@ def draw_cases(
     Where there is data, a random case is a batch of it.
 
     Args:
-      workload: whose inputs are drawn.
-      dimensions: its size.
-      seeds: how many random cases.
       data: examples by input, along the first axis; None draws from the specs.
       kinks: whether cases of kinks are made.
     """
@@ -198,8 +193,6 @@ def draw_batches(workload: Workload, dimensions: Dimensions, data: Arrays) -> di
     """Inputs of the whole training run: real examples, shuffled once, steps along the first axis.
 
     Args:
-      workload: one that trains.
-      dimensions: its size.
       data: examples by input, along the first axis.
     """
     assert workload.training is not None

@@ -48,7 +48,6 @@ def for_size(options: CompilerOptions, elements: int, many: int = MANY_ELEMENTS)
 
     Args:
       options: by name.
-      elements: of the arrays that the program takes and returns.
       many: from how many elements on calls take longer than compilation.
     """
     return {**options, _LEVEL: 1} if elements > many and options.get(_LEVEL) == 0 else options
@@ -62,7 +61,6 @@ def without_unknown(options: CompilerOptions, refusal: str) -> CompilerOptions |
 
     Args:
       options: by name, what a program was to be compiled with.
-      refusal: what XLA says.
     """
     match = _UNKNOWN.search(refusal)
     if match is None or match[1] not in _SOONER or match[1] not in options:

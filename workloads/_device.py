@@ -61,11 +61,7 @@ ON_CPU = Device()
 
 
 def device_asked_for(environment: Mapping[str, str]) -> Device:
-    """The device that this process was told of; without a word, the CPU with nothing pinned.
-
-    Args:
-      environment: variables of the process.
-    """
+    """The device that this process was told of; without a word, the CPU with nothing pinned."""
     kind, _, index = environment.get(DEVICE, CPU).partition(":")
     return Device(
         kind=kind,

@@ -51,8 +51,6 @@ def others(
     call but for the least: a transposed result, or one name for another, shows.
 
     Args:
-      dimensions: the size that is judged already.
-      names: the dimensions that vary.
       ranges: by name, the least and the largest size, both included.
       fits: whether arrays of such dimensions are small enough to be judged; a range that was given is trusted.
     """

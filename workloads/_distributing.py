@@ -149,13 +149,9 @@ class Distributing(Protocol):
         """Train so many steps on the batches of the twin, from the one after the `first` on.
 
         Args:
-          strategy: one of the twin's, or a reference.
           dtype: "float32" or "float64".
-          count: of steps.
           first: how many were taken before: with some, what they left is read from the checkpoint.
           checkpoint: a folder, where what the last step leaves is written; "" writes nothing.
-          equal_parts: take each batch's first part over and over: replicas then have to take the step of one device,
-            unless the loss adds up over examples, or draws come from what every replica is given whole.
         """
         ...
 
@@ -185,7 +181,6 @@ def part_of(array: np.ndarray, axis: int | None, number: int, parts: int) -> np.
       array: x[...], the whole.
       axis: of the examples; None gives the whole.
       number: which part, from 0.
-      parts: how many there are.
     """
     if axis is None:
         return array
@@ -203,7 +198,6 @@ def of_equal_parts(
     Args:
       batch: x[...] by input, the whole.
       axes: by input, the axis of the examples; None of what is given whole.
-      parts: how many there are.
     """
     return {
         name: array
@@ -217,7 +211,6 @@ def first_unlike(leaf: str, copies: Mapping[str, np.ndarray], step: int | None =
     """Where the copies of an array differ in any bit; None where they do not.
 
     Args:
-      leaf: its path.
       copies: by device, x[...].
       step: after which they were kept, from 1; None of what belongs to no step alone.
     """
@@ -250,7 +243,6 @@ class Kept:
         """Keep what one step left.
 
         Args:
-          loss: a scalar.
           weights: by path.
           state: of the optimizer, by name.
         """

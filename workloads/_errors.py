@@ -22,7 +22,6 @@ def error_text(error: BaseException, path: Path | None = None) -> str:
     """The class of an error, the first line of what it says, and the line of a file that led to it.
 
     Args:
-      error: that was raised.
       path: of the file; None where there is none to name.
     """
     lines = message(error).splitlines() or [""]

@@ -23,10 +23,6 @@ _FIELDS: dict[str, tuple[tuple[Any, ...], str]] = {
 def check_fields(workload: object, spec: type) -> None:
     """Let a workload pass whose fields, and what they map to, are what they are declared to be.
 
-    Args:
-      workload: whose fields are checked.
-      spec: the class of what its inputs and weights map to.
-
     Raises:
       TypeError: one is not: its name, what was expected and found.
     """

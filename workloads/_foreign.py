@@ -143,7 +143,6 @@ def member_bytes(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
     """One file of a zip, unpacked; never more than so many bytes, whatever its head says.
 
     Args:
-      archive: an open zip.
       name: of the file in it.
       most: bytes that are read at most.
 
@@ -159,9 +158,7 @@ def unpack(archive: zipfile.ZipFile, name: str, target: BinaryIO, most: int) -> 
     """Write one file of a zip, unpacked, to a file.
 
     Args:
-      archive: an open zip.
       name: of the file in it.
-      target: is written to as it is read.
       most: bytes that are read at most.
 
     Raises:
@@ -193,7 +190,6 @@ def npz(path: Path, names: Sequence[str], most: int) -> Mapping[str, np.ndarray]
     """Arrays of an .npz by name, never pickled ones, each up to so many bytes.
 
     Args:
-      path: of the file.
       names: arrays that must be there.
       most: bytes of each array at most.
 

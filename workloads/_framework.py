@@ -130,7 +130,6 @@ class Twin:
 
         Args:
           parameter: what fills it, and its dtype.
-          case: whose inputs and weights are used.
           states: the program's own, by name.
         """
         if parameter.kind == "batches":

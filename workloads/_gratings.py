@@ -17,10 +17,7 @@ def images(examples: int, side: int, classes: int, seed: int = 0) -> Arrays:
     The class decides orientation and hue; phase, period and noise are the image's own.
 
     Args:
-      examples: how many.
       side: pixels along either axis.
-      classes: how many orientations.
-      seed: of all random numbers.
     """
     generator = np.random.default_rng(seed)
     labels = generator.integers(0, classes, examples)

@@ -44,8 +44,6 @@ def draw(domain: Domain, spec: ArraySpec, name: str, case: int) -> np.ndarray:
 
     Args:
       domain: ends, and whether 0 is left out.
-      spec: shape and dtype.
-      name: makes arrays of one case independent of each other.
       case: 0 and 1 hold extremes, 2 the whole domain, later ones small numbers.
     """
     generator = np.random.default_rng([case, zlib.crc32(name.encode()), 2])

@@ -97,8 +97,6 @@ class Loaded(Generic[OneSession, Executable]):
         Args:
           dtype: of the session, "float32" or "float64".
           pass_: "forward", "gradients" or "step".
-          mode: one of the pass.
-          stage: makes the function.
         """
         key = (dtype, pass_, mode)
         if key not in self._functions:
@@ -111,8 +109,6 @@ class Loaded(Generic[OneSession, Executable]):
         Args:
           dtype: of the session, "float32" or "float64".
           pass_: "forward", "gradients" or "step".
-          mode: one of the pass.
-          function: staged from a session that was built anew.
         """
         self._functions[dtype, pass_, mode] = function
         return function
@@ -125,8 +121,6 @@ class Loaded(Generic[OneSession, Executable]):
         """Hold a compiled program under a handle of its own; `compile_s` is in seconds.
 
         Args:
-          program: what was compiled.
-          executable: what runs it.
           compile_s: seconds that compiling took.
         """
         self._programs.append((program, executable))

@@ -24,8 +24,6 @@ def around_floats(numbers: Iterable[float], spec: ArraySpec, ties: Iterable[floa
 
     Args:
       numbers: that a program decides by.
-      spec: of the input.
-      ties: numbers that are placed as they are.
     """
     marks: dict[float, None] = {}
     for number in numbers:
@@ -50,7 +48,6 @@ def place_marks(numbers: Sequence[float | int], spec: ArraySpec, turn: int, case
     """An array of a case: the numbers from where the case before stopped, in another order for each input.
 
     Args:
-      numbers: at least one.
       spec: shape and dtype of the array.
       turn: which input it is: 0 keeps the order.
       case: not negative.

@@ -24,7 +24,6 @@ def split_axis(name: str, shape: Shape, transformer: bool) -> tuple[int | None, 
 
     Args:
       name: canonical path of the weight.
-      shape: of it.
       transformer: whether the model is one by its names; else every weight of two axes and more is split along its
         last one.
     """
@@ -46,7 +45,6 @@ def why_undivided(weights: Mapping[str, Shape], count: int) -> str:
 
     Args:
       weights: shapes by canonical path.
-      count: devices of the mesh's axis.
     """
     transformer = is_transformer(weights)
     for name, shape in weights.items():

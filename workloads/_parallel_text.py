@@ -85,8 +85,6 @@ def pairs(vocabulary: int, length: int, examples: int) -> dict[str, np.ndarray]:
 
     Args:
       vocabulary: how many tokens there are.
-      length: tokens of a sentence, END included.
-      examples: how many pairs.
 
     Raises:
       ValueError: a vocabulary or a length that no sentence fits into.

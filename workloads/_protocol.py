@@ -51,9 +51,7 @@ class RemoteMethods(Protocol):
         """Return the results of a pass in a mode; of a step also the weights that it leaves.
 
         Args:
-          mode: one of the pass.
           pass_: "forward", "gradients" or "step".
-          case: whose inputs and weights are used.
           dtype: "float32" or "float64".
           sent: inputs and weights in place of those of the case, by name.
         """
@@ -63,7 +61,6 @@ class RemoteMethods(Protocol):
         """Return losses and weights of a training run in a mode.
 
         Args:
-          mode: one of the step.
           dtype: "float32" or "float64".
           checkpoints: after how many steps the weights are kept, as "weights@STEP/PATH".
           guide: such weights of another run, which this one goes on from; None lets it go on from its own.
@@ -77,10 +74,8 @@ class RemoteMethods(Protocol):
 
         Args:
           pass_: "forward", or "gradients": then the gradients with respect to all of these are taken too.
-          case: whose inputs and weights are used.
           dtype: "float32" or "float64".
           given: what calls of the port are given besides.
-          sent: the arrays of these.
         """
         raise Unsupported(self._refusal("layers"))
 
@@ -126,13 +121,7 @@ class RemoteMethods(Protocol):
         raise Unsupported(self._refusal("execute"))
 
     def unroll(self, handle: int, checkpoints: Sequence[Size], guide: Arrays | None = None) -> Arrays:
-        """Run a training run by a compiled training step.
-
-        Args:
-          handle: of the program.
-          checkpoints: after which steps weights are kept.
-          guide: see `trajectory`.
-        """
+        """Run a training run by a compiled training step."""
         raise Unsupported(self._refusal("unroll"))
 
     def offer(self, mode: str, options: Mapping[str, Scalar]) -> None:
@@ -164,8 +153,6 @@ class RemoteMethods(Protocol):
 
         Args:
           pass_: "forward", "gradients" or "step".
-          case: whose inputs and weights are used.
-          options: the switches.
         """
         raise Unsupported(self._refusal("outputs_with"))
 
@@ -197,9 +184,7 @@ class Framework(RemoteMethods, Protocol):
         """What a function gives when it is tried in a mode.
 
         Args:
-          target: where the function is found.
           mode: "eager", "autocluster" or "jit".
-          arrays: its arguments in order.
 
         Raises:
           Unsupported: this side has no such mode.

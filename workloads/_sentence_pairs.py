@@ -56,10 +56,7 @@ class Lexicon:
         """A word of a topic.
 
         Args:
-          topic: below `TOPICS`.
           part: of speech, one of `_PARTS`.
-          number: below `_NUMBERS`.
-          choice: below `choices`.
         """
         kind = (topic * len(_PARTS) + _PARTS.index(part)) * _NUMBERS + number
         return self._first_of_topics + kind * self.choices + choice

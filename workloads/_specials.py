@@ -71,8 +71,6 @@ def _place(array: np.ndarray, numbers: Sequence[float], pattern: int, turn: int)
     """The array with numbers in some elements.
 
     Args:
-      array: as it is otherwise.
-      numbers: are placed one after the other.
       pattern: 0 for single elements; 1 fills the first slice along the last axis as well and leaves the last slice
         as it was, 2 along the axis before, and so on; _ALL fills the array.
       turn: moves the single elements, so that two inputs have some in common and some not.

@@ -24,7 +24,6 @@ def owner_and_part(state: str, shape: tuple[int, ...], weights: Mapping[str, Own
 
     Args:
       state: as the side calls it; the weight's name stands in it, with separators of any kind.
-      shape: of the state; a weight's own state has the weight's.
       weights: by canonical name.
     """
     flat = _flat(state)

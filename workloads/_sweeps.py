@@ -48,7 +48,6 @@ def probes(specs: Mapping[str, ArraySpec], moderate: bool, step: int = STEPS[0])
     Args:
       specs: every input of the call.
       moderate: up to 2^6 either way, for models.
-      step: of a model: between one power of two and the next.
     """
     moved_names = swept(specs)
     for name in moved_names:
@@ -75,7 +74,6 @@ def draw_inputs(probe: Probe, specs: Mapping[str, ArraySpec], base: Arrays) -> d
     """The inputs of a call; those that are not moved are as in `base`.
 
     Args:
-      probe: which input is moved, and to what.
       specs: of all inputs, by name.
       base: the inputs as they are otherwise, in the shapes and dtypes of the specs.
     """

@@ -28,11 +28,7 @@ _numbers = itertools.count()
 
 @contextmanager
 def referring(target: Any) -> Iterator[str]:
-    """A reference to an object of this process, which is valid inside the block.
-
-    Args:
-      target: a function, or another object that can be called.
-    """
+    """A reference to an object of this process, which is valid inside the block."""
     number = str(next(_numbers))
     _objects[number] = target
     try:

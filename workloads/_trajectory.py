@@ -77,7 +77,6 @@ def trajectory(
     """Train on every batch of a twin, in order.
 
     Args:
-      twin: its batches are what is trained on.
       checkpoints: after how many steps the weights are kept.
       step: takes one batch, `{input: array}` without the axis of steps, and returns the loss, a scalar.
       weights: the weights as the last step left them, by canonical path, as anything that `np.array` copies.

@@ -40,8 +40,6 @@ def dense_weights(prefix: str, inputs: int, outputs: int) -> dict[str, ArraySpec
 
     Args:
       prefix: the path that both names start with.
-      inputs: features that the layer reads.
-      outputs: features that it gives.
     """
     return {
         f"{prefix}/kernel": ArraySpec((inputs, outputs), scale=inputs**-0.5),
@@ -114,7 +112,6 @@ def decoder_block_products(length: int, memory: int, block: Block) -> int:
     Args:
       length: positions of the sequence.
       memory: positions of the encoder's output.
-      block: its widths.
     """
     width = block.width
     return encoder_block_products(length, block) + 2 * (length + memory) * width**2 + 2 * length * memory * width

@@ -27,7 +27,6 @@ def unroll(
     Args:
       run: takes one array for each parameter of the program, in its shape and dtype and in order; gives its results
         in order.
-      program: the step.
       twin: gives batches for its inputs, and the weights and states to start from.
       checkpoints: after how many steps the weights are kept.
       guide: "weights@STEP/PATH" of another run, which this one goes on from; None lets it go on from its own.

@@ -63,10 +63,6 @@ def _carry(weight: Mapping[str, Any], receipt: Path) -> np.ndarray:
 def carried_weight(path: Path, name: str) -> np.ndarray:
     """A weight that is judged as it was carried: another number would choose other rows and branches.
 
-    Args:
-      path: a .safetensors file.
-      name: of the weight.
-
     Raises:
       WeightsError: the file is not there, or has none of that name.
     """
@@ -78,11 +74,7 @@ def carried_weight(path: Path, name: str) -> np.ndarray:
 
 
 def left_weights(receipt: Path) -> frozenset[str]:
-    """The keys of the weights that a receipt of `jaxport weights` says are computed with nowhere.
-
-    Args:
-      receipt: a .receipt.json file.
-    """
+    """The keys of the weights that a receipt of `jaxport weights` says are computed with nowhere."""
     return frozenset(json.loads(receipt.read_bytes())["left"])
 
 
@@ -120,7 +112,6 @@ def with_states(result: Any, states: Mapping[str, Any]) -> Any:
     """What a call returned, beside the states that it left for the next call.
 
     Args:
-      result: any nest of arrays.
       states: of recurrent layers, by the key of the weight; empty where there are none.
     """
     return {"result": result, "states": dict(states)} if states else result

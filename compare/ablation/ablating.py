@@ -86,11 +86,6 @@ class Asked:
 def ablate(bench: Bench, request: Asked, reporter: Reporter) -> Ablation:
     """The full pipeline, and every omission held against it.
 
-    Args:
-      bench: compiles, judges and times.
-      request: what is left out.
-      reporter: told of every step.
-
     Raises:
       SideError: the full pipeline cannot be compiled, run or timed.
     """

@@ -54,13 +54,7 @@ class Made:
 
 
 class Compiler:
-    """Compiles the program of one workload, in a worker that is replaced after a compilation has ended it.
-
-    Args:
-      prepared: the workload with its arrays.
-      workers: start the process.
-      side: whose program it is.
-    """
+    """Compiles the program of one workload, in a worker that is replaced after a compilation has ended it."""
 
     def __init__(self, instance: Prepared, workers: Workers, side: str) -> None:
         self._instance, self._workers = instance, workers
@@ -179,7 +173,6 @@ def disassemble(program: str, files: Iterable[Path]) -> Mapping[str, str]:
 
     Args:
       program: as `find_disassembler` finds it; empty reads none.
-      files: that XLA dumped.
     """
     return {path.name: text for path in files if program and (text := _disassembly(program, path))}
 

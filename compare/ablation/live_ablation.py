@@ -53,13 +53,6 @@ class Plan:
 def ablate_workload(small: Prepared, large: Prepared, workers: Workers, plan: Plan, reporter: Reporter) -> Ablation:
     """Hold the program that the workload is timed on, its training step or else its forward pass, against itself.
 
-    Args:
-      small: the arrays that parity is judged on.
-      large: those that are compiled and timed.
-      workers: start the processes.
-      plan: what is left out, and how it is measured.
-      reporter: told of every step.
-
     Raises:
       SideError: a side cannot be started, or the full pipeline cannot be compiled, run or timed.
     """
@@ -86,12 +79,7 @@ class Live:
     Only one process works at a time. What one process compiled for a race, the next one finds in a cache.
 
     Args:
-      small: the arrays that parity is judged on.
-      large: those that are compiled and timed.
-      workers: start the processes that compile and race.
       pool: the sides that parity asks, started when the first row is judged.
-      plan: what is measured.
-      reporter: told of every step.
     """
 
     def __init__(

@@ -20,7 +20,6 @@ def attribute(
     Args:
       cells: seconds of the bare execution by program@compiler.
       tf_public: seconds of a call as TensorFlow's users make it.
-      jax_public: likewise of JAX.
 
     Returns:
       None where a cell or a public time is missing.

@@ -75,9 +75,7 @@ def link(a: Rounds, through: Rounds, base: Rounds, base_through: Rounds) -> stat
 
     Args:
       a: seconds by pair, then round.
-      through: in the same rounds.
       base: seconds by pair, then round.
-      base_through: the same code as `through`, in the rounds of `base`.
     """
     ones: list[list[float]] = []
     others: list[list[float]] = []

@@ -16,7 +16,6 @@ def time_calls(call: Callable[[], object], calls: int, clock: Clock = time.perf_
 
     Args:
       call: returns when its results exist: a framework that only enqueues work has its barrier inside.
-      calls: how many.
       clock: that they are timed by.
     """
     seconds = []
@@ -31,7 +30,6 @@ def slow_down(call: Callable[[], object], part: float, clock: Clock = time.perf_
     """The call, and then a spin of `part` of the time that it took: a slowdown of known size.
 
     Args:
-      call: what is slowed.
       part: of its time: 0.05 for 5 %.
       clock: that it is timed by.
     """

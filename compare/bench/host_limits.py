@@ -41,13 +41,7 @@ def last_level_cache_bytes(caches: Path = CACHES) -> int | None:
 
 
 def bandwidth(kind: str, working_set_bytes: int, threads: int) -> float:
-    """Bytes per second, read and written, of threads that each pass over their own part of the working set.
-
-    Args:
-      kind: of traffic: read, copy or triad.
-      working_set_bytes: of all arrays together.
-      threads: that pass over them at once.
-    """
+    """Bytes per second, read and written, of threads that each pass over their own part of the working set."""
     slices = [_step(kind, working_set_bytes // threads) for _ in range(threads)]
     repeats = max(1, ROUND_BYTES // working_set_bytes)
     byte_count = sum(size for _, size in slices) * repeats
@@ -63,7 +57,6 @@ def product(dtype: str, side: int, threads: int) -> float:
     Args:
       dtype: as NumPy writes it.
       side: of the matrices, `dtype[side, side]`.
-      threads: of BLAS.
     """
     matrix = np.ones((side, side), dtype)
     out = np.empty_like(matrix)

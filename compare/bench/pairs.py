@@ -65,9 +65,7 @@ def spawn_order(names: Sequence[str], pair: int, seed: int) -> tuple[str, ...]:
     a difference between the arms.
 
     Args:
-      names: of the processes.
       pair: its number, counted from 0.
-      seed: of the design.
     """
     return _balance(names, pair, f"spawn {seed}")
 
@@ -96,19 +94,13 @@ def measure(
     own: an order is balanced over 2n rounds of n arms, and what is left over must not repeat from pair to pair.
 
     Args:
-      arms: each with what times it.
       budget_s: seconds that all rounds may take together, the first one included. Rounds without the longest calls
         have half of it, whatever those took.
-      seed: of the orders.
       failing: what an arm raises when it cannot go on; it is then left out and reported. Anything
         else is a defect and goes through.
-      min_rounds: of every arm, however little is left of the budget.
-      max_rounds: however much is left of it.
-      calls: of an arm in a round.
       warmup_calls: of these, the first, which are not counted.
       steady_s: seconds of every arm's call beyond which fewer calls are enough.
       long_s: seconds of an arm's call beyond which the fewest are.
-      clock: that tells what the first round took.
 
     Raises:
       ValueError: two arms of one name, a round of nothing but warmup calls, or an arm that gave
@@ -187,9 +179,6 @@ def _design(
       costs: seconds that each arm takes of a round.
       long: arms that need not take part in every round.
       budget_s: seconds that all rounds may take together.
-      left_s: what calibration left of it.
-      least: rounds that every arm takes part in.
-      most: rounds.
     """
     whole_s = sum(costs.values())
     if not long:
@@ -225,7 +214,6 @@ def _round(
     """The median of each arm; one that raises `failing` goes into `failures` instead.
 
     Args:
-      order: in which the arms take turns.
       plans: by arm, the calls that it makes.
       failing: what an arm raises when it cannot go on.
       failures: by arm, the reason; added to.

@@ -107,7 +107,6 @@ def cache_of(entries_before: Mapping[str, int], later: Mapping[str, int]) -> Cac
 
     Args:
       entries_before: bytes by file after the process that found it empty.
-      later: the same after the processes that found it filled.
     """
     entries, size = len(entries_before), sum(entries_before.values())
     if not entries_before:

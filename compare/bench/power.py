@@ -29,7 +29,6 @@ def power(slowdown: float, standard_error: float, pairs: int, margin: float) -> 
     Args:
       slowdown: as a part of the time: 0.1 for a factor of 1.1.
       standard_error: of log(ratio), as the null shows it.
-      pairs: of processes.
       margin: the relative difference within which two arms are equivalent.
     """
     freedom = pairs - 1
@@ -52,7 +51,6 @@ def smallest_slowdown(standard_error: float, pairs: int, margin: float, probabil
 
     Args:
       standard_error: of log(ratio), as the null shows it.
-      pairs: of processes.
       margin: the relative difference within which two arms are equivalent.
       probability: the chance, between 0 and 1.
     """

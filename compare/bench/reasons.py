@@ -17,10 +17,7 @@ def null_missed(arm: str, ratio: float, interval: Interval, other: str = SECOND_
     """Identical code did not come out equal.
 
     Args:
-      arm: of one mode.
-      ratio: to identical code.
       interval: of it, at the level `IDENTICAL`.
-      other: where the identical code ran.
     """
     low, high = interval
     return (

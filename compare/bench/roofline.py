@@ -93,8 +93,6 @@ def bounds(work: Work, limits: Limits, bandwidth: Bandwidth, dispatch_s: float |
     """The bounds of one call.
 
     Args:
-      work: what the call needs.
-      limits: of the machine, on the threads that were timed.
       bandwidth: of `work.kind` at the working set of the call: what lies in a cache moves faster.
       dispatch_s: what a call costs that computes next to nothing.
     """
@@ -122,10 +120,7 @@ def place(
     """Where a workload lies under the limits.
 
     Args:
-      work: what a call needs.
       medians: seconds of a call by mode.
-      limits: of the machine, on the threads that were timed.
-      bandwidth: as for `bounds`.
       dispatch_s: what a call costs that computes next to nothing.
     """
     least = bounds(work, limits, bandwidth, dispatch_s)

@@ -82,7 +82,6 @@ def ratio(a: Rounds, b: Rounds) -> Ratio:
 
     Args:
       a: seconds by pair, then round.
-      b: likewise.
 
     Raises:
       ValueError: no pair, pairs or rounds that do not correspond, or a time that is not positive and finite.
@@ -139,7 +138,6 @@ def verdict(estimate: Ratio, margin: float, least: float = 0.0) -> str:
     differs as much, and the same would mean little.
 
     Args:
-      estimate: the ratio of a.
       margin: the relative difference within which two arms are equivalent.
       least: a relative difference that means nothing even where it is real: faster and slower lie beyond it.
     """

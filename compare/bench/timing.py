@@ -104,13 +104,10 @@ def summarise(
     """Judge what was measured.
 
     Args:
-      samples: what `samples_of` gives.
       phases: by arm of a mode, its times other than the median.
       nulls: by arm of a mode, the arm that ran identical code in a second process. Where one does not come
         out equal to the other, or is missing, no ratio is given.
-      slowdowns: arms with a slowdown of known size; each is compared with its mode.
       doubt: why no ratio of this run can be trusted, whatever the nulls say.
-      threads: as they were verified.
     """
     rounds_by_arm = {arm: pairs for arm, pairs in samples.items() if any(pairs)}
     medians = {arm: median(pairs) for arm, pairs in rounds_by_arm.items() if arm.is_public}
@@ -147,7 +144,6 @@ def pair_ratio(samples: Mapping[Name, Rounds], a: Name, b: Name) -> stats.Ratio 
 
     Args:
       samples: seconds by arm, pair and round.
-      a: the arm whose time is divided.
       b: the arm whose time it is divided by.
     """
     ones, others = _rounds_of_both(samples, a, b) if a in samples and b in samples else ([], [])
@@ -187,7 +183,6 @@ def ratio_of(samples: Mapping[Name, Rounds], a: Name, b: Name, doubt: str, margi
 
     Args:
       samples: seconds by arm, pair and round.
-      a: the arm whose time is divided.
       b: the arm whose time it is divided by.
       doubt: why no ratio can be trusted; empty where nothing speaks against it.
       margin: the relative difference within which two arms are equivalent.

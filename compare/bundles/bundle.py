@@ -160,7 +160,6 @@ def modules(path: Path, scratch: Path) -> list[Module]:
 
     Args:
       path: a bundle (folder or zip), or a file of one module.
-      scratch: a folder to unpack into.
 
     Raises:
       RequestError: nothing is there, or it is no module and no bundle.
@@ -269,7 +268,6 @@ def load_arrays(path: Path, names: Sequence[str] = ()) -> list[np.ndarray]:
     """The arrays of a file by position, of any shape and dtype.
 
     Args:
-      path: a safetensors file.
       names: the names of the arrays in order, where they are not named "0", "1" and so on.
 
     Raises:

@@ -63,9 +63,6 @@ def export(request: Request, folder: Path, scratch: Path, reporter: Reporter) ->
 
     Args:
       request: what to export; its targets are not asked for.
-      folder: an empty folder.
-      scratch: a folder for what is needed meanwhile.
-      reporter: receives every step.
 
     Raises:
       BadTarget: the function that was named does not exist.

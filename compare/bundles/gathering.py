@@ -65,10 +65,7 @@ def collect(request: Request, folder: Path, scratch: Path, reporter: Reporter) -
     """Fill a folder with the bug report and return what bundle.json says; a side that fails costs its own part.
 
     Args:
-      request: what to report on.
       folder: an empty folder for the report.
-      scratch: a folder for what is needed meanwhile.
-      reporter: receives every step.
 
     Raises:
       BadTarget: the function that was named does not exist.

@@ -29,7 +29,6 @@ def interpret(artifact: bytes, arrays: Sequence[np.ndarray], timeout_s: float) -
     """Run a program in the reference interpreter.
 
     Args:
-      artifact: StableHLO bytecode.
       arrays: arguments by position, of the program's shapes and dtypes.
       timeout_s: seconds that it may take.
 

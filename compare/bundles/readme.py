@@ -36,11 +36,7 @@ def save(index: Json, folder: Path) -> None:
 
 
 def text(index: Json) -> str:
-    """README.md as text.
-
-    Args:
-      index: what bundle.json holds.
-    """
+    """README.md as text."""
     safe = escape({key: index[key] for key in ("workload", "summary", "size", "dimensions", "failures")})
     dimensions = ", ".join(f"{name} {value}" for name, value in safe["dimensions"].items()) or "none"
     parts = [

@@ -86,12 +86,6 @@ class Replayed:
 def replay(modules: Sequence[Module], request: Request, scratch: Path, reporter: Reporter) -> list[Replayed]:
     """Run every module by every compiler.
 
-    Args:
-      modules: what to run.
-      request: which compilers run it, on which inputs.
-      scratch: a folder for what is needed meanwhile.
-      reporter: receives every step.
-
     Raises:
       RequestError: the inputs do not fit, an option does not exist, or there is nothing to compare with.
       SideError: a framework that was asked for is not installed.
@@ -253,7 +247,6 @@ def random_inputs(signature: Signature, seed: int) -> list[np.ndarray]:
 
     Args:
       signature: the shapes and dtypes of a module's parameters.
-      seed: of the draws.
     """
     generator = np.random.default_rng(seed)
 

@@ -60,10 +60,7 @@ def replay_dump(path: Path, seed: int, tolerance: float | None, reporter: Report
     """Run every module of a dump directory, one after the other; what fails or ends its process costs its own row.
 
     Args:
-      path: what --xla_dump_to named.
-      seed: of the inputs.
       tolerance: of floats, relative to the largest value; None is that of the dtype.
-      reporter: receives every module.
 
     Raises:
       UnreadableProgram: the directory is not there, or holds no module.
@@ -157,11 +154,8 @@ def _hold_optimized(
     """Run what XLA made of the module when it was dumped, on the same inputs, and compare.
 
     Args:
-      module: in the dump.
-      arrays: its inputs.
       calls: results of two calls of what was dumped before optimization.
       tolerance: of floats, relative to the largest value.
-      findings: collects the outcome.
 
     Raises:
       _Fails: the results differ.

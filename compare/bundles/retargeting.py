@@ -17,14 +17,7 @@ _PROGRAM = "program"
 
 
 def compile_module(targets: Targets, module: Module, folder: Path, reporter: Reporter) -> dict[str, OnTarget]:
-    """By device, the module there; with the reason alone where it cannot be compiled.
-
-    Args:
-      targets: the devices, and what compiles for them.
-      module: what is compiled.
-      folder: for the dumps.
-      reporter: receives every device.
-    """
+    """By device, the module there; with the reason alone where it cannot be compiled."""
     reporter.stage(f"{module.name}: targets", len(targets.devices))
     results: dict[str, OnTarget] = {}
     try:

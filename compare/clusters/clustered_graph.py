@@ -60,8 +60,6 @@ def clustered_graph(
     """One function's graph.
 
     Args:
-      log: with what XLA compiled.
-      function: what the log says of this one.
       sources: FILE:LINE by the name of a node, as it was traced.
       texts: by FILE:LINE, what stands there.
 
@@ -82,9 +80,6 @@ def put_together(
     """The same of nodes that were read already; a function that logged nothing has nodes without reasons.
 
     Args:
-      log: with what XLA compiled.
-      function: what the log says of this one.
-      nodes: of its graph, with their clusters.
       sources: FILE:LINE by the name of a node, as it was traced.
       texts: by FILE:LINE, what stands there.
     """

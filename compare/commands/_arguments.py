@@ -25,7 +25,6 @@ def add_workloads(command: argparse.ArgumentParser, is_required: bool = False) -
     """Add what to work on: workloads or two functions, at which size and on which data.
 
     Args:
-      command: the parser to add to.
       is_required: whether the command refuses to work without a workload, in place of working on the tour.
     """
     default = "" if is_required else " (default: the tour, or with --size all built-in workloads)"
@@ -102,10 +101,8 @@ def add_workers(
     """Add where each side runs, and how long it may take.
 
     Args:
-      command: the parser to add to.
       with_recorded: whether a recorded side may stand in for a live one.
       device: whether both may run on another device than the CPU.
-      sides: those that take part.
     """
     group = command.add_argument_group("workers")
     for side in sides:
@@ -190,7 +187,6 @@ def add_pass(command: argparse._ActionsContainer, what: str) -> None:
     """Add --pass.
 
     Args:
-      command: the parser or group to add to.
       what: is chosen, such as "what is run".
     """
     command.add_argument(
@@ -226,7 +222,6 @@ def add_out_file(command: argparse._ActionsContainer, what: str) -> None:
     """Add -o for a command that writes one file where it is asked to.
 
     Args:
-      command: the parser to add to.
       what: the content, such as "the record as JSON".
     """
     command.add_argument("-o", "--out", type=Path, metavar="FILE", help=f"output file: {what} (default: none)")
@@ -240,13 +235,7 @@ def add_json(command: argparse._ActionsContainer, what: str = "the record") -> N
 
 
 def add_output(command: argparse.ArgumentParser, default: Path, what: str = "the record") -> None:
-    """Add the group of a command that writes a folder, and prints what it holds with --json.
-
-    Args:
-      command: the parser to add to.
-      default: folder.
-      what: --json prints.
-    """
+    """Add the group of a command that writes a folder, and prints what it holds with --json."""
     output = command.add_argument_group("output")
     add_out_folder(output, default)
     add_json(output, what)

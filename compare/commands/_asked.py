@@ -26,8 +26,6 @@ def check_batches(workloads: Sequence[AnyWorkload], options: argparse.Namespace,
 
     Args:
       workloads: those that do not train have no batch, and are left out later.
-      options: with those of `add_size_and_data`.
-      option: that asked for it.
 
     Raises:
       RequestError: none trains, or the batch of one is no dimension that can be chosen.
@@ -42,10 +40,6 @@ def check_batches(workloads: Sequence[AnyWorkload], options: argparse.Namespace,
 
 def targets(options: argparse.Namespace, stack: ExitStack) -> Targets | None:
     """The devices that were asked for, and the worker that compiles for them; None where none was.
-
-    Args:
-      options: with those of `add_targets`.
-      stack: closes the worker.
 
     Raises:
       RequestError: a name or a file is no device, or --target-python names no interpreter.
@@ -80,10 +74,6 @@ def workloads(options: argparse.Namespace) -> list[AnyWorkload]:
 
 def own_functions(options: argparse.Namespace, beside: Sequence[str]) -> Workload | None:
     """The workload that --tf, --jax and --input make; None where none of them is given.
-
-    Args:
-      options: the parsed command line.
-      beside: the workloads that were named too.
 
     Raises:
       RequestError: only some of them are, workloads were named too, or they make none.

@@ -13,12 +13,7 @@ FILES = {"DIR", "FILE", "FOLDER", "PATH", "PROGRAM", "PYTHON", "TARGET", "WORKLO
 
 
 class Printing(argparse.Action):
-    """An option that prints a text, which is made once it is asked for, and ends the program.
-
-    Args:
-      text: of the option's value.
-      how: as argparse's own actions are given it.
-    """
+    """An option that prints a text, which is made once it is asked for, and ends the program."""
 
     def __init__(self, *, text: Callable[[Any], str], **how: Any) -> None:
         super().__init__(**how)
@@ -42,8 +37,6 @@ def completion(parser: argparse.ArgumentParser, shell: str, defaults: Mapping[st
     """A script for the shell.
 
     Args:
-      parser: with the options of every command.
-      shell: one of `SHELLS`.
       defaults: by the name of a group, the member that runs where none is named.
     """
     import shtab  # takes a tenth of a second, which only this option has to wait for

@@ -43,7 +43,6 @@ def conclude(conclusion: Conclusion, quiet: bool = False) -> int:
     """Print the conclusion, the last line of a command; the exit code.
 
     Args:
-      conclusion: of the command.
       quiet: whether nothing is printed, as where JSON was asked for.
     """
     if not quiet:

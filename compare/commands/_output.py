@@ -36,11 +36,8 @@ def deliver(
     """Write results.json, report.html and the pages of programs, print the overview, and return the verdict.
 
     Args:
-      result: the record, and the views of its programs.
-      out: the output folder.
       as_json: print the record in place of the overview.
       history: the folder of saved runs where the record is saved too.
-      baseline: a mode that the overview holds the others against.
 
     Raises:
       UnwrittenError: a file could not be written; the record is then kept in a temporary folder, or printed.
@@ -63,11 +60,7 @@ def write(record: Record, plain: Any, out: Path, as_json: bool, baseline: Mode |
     """Write results.json and report.html; the overview.
 
     Args:
-      record: of a run.
-      plain: the same as JSON.
-      out: the output folder.
       as_json: whether the record is printed where it cannot be written.
-      baseline: a mode that the overview holds the others against.
 
     Raises:
       UnwrittenError: a file could not be written; the record is then kept in a temporary folder, or printed.
@@ -104,8 +97,6 @@ def rescue(record: Any, name: str, as_json: bool) -> None:
     """Keep a record that cannot be written to its place; print it for --json, or if no disk has space.
 
     Args:
-      record: as JSON.
-      name: of its file.
       as_json: whether it is printed anyhow.
     """
     if as_json or not keep(name, lambda path: write_json(path, record)):
@@ -113,12 +104,7 @@ def rescue(record: Any, name: str, as_json: bool) -> None:
 
 
 def overview_of(record: Record, baseline: Mode | None = None) -> str:
-    """The overview, as it is printed.
-
-    Args:
-      record: of a run.
-      baseline: a mode that it holds the others against.
-    """
+    """The overview, as it is printed."""
     console = terminal.console()
     with console.capture() as capture:
         print_overview(record, console, baseline)

@@ -42,9 +42,7 @@ def show_on_targets(module: str, on_targets: Mapping[str, OnTarget], console: Co
     """Print what XLA makes of a module for each device, and below it why it refuses it.
 
     Args:
-      module: its name.
       on_targets: by device, the module compiled for it, or the reason why it is not.
-      console: prints.
     """
     rows = [_target_row(name, cell) for name, cell in on_targets.items() if not cell.reason]
     if rows:

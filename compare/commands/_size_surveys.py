@@ -47,11 +47,6 @@ class Survey(Generic[Found]):
     ) -> Conclusion:
         """Survey, write, print; the verdict on parity at every size.
 
-        Args:
-          options: of the command line.
-          series: gives what is surveyed.
-          plan: gives how it is timed.
-
         Raises:
           RequestError: the request cannot be carried out.
         """

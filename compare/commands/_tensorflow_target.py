@@ -20,7 +20,6 @@ def of_tensorflow(
     """The workload that a target names: one by its name, a port file, or FILE.py:FUNCTION of TensorFlow with --input.
 
     Args:
-      target: as it was given.
       options: the parsed command line, with --input and --dimension.
       beside: limits that the command takes too, by name; the caller has looked there.
 

@@ -42,8 +42,6 @@ def add_plan(command: argparse._ActionsContainer, pairs: int = 12, budget: float
     """Add how often and how long to time, with more pairs until the A/A interval is narrow enough.
 
     Args:
-      command: the parser to add to.
-      pairs: the default of --pairs.
       budget: the default of --budget, in seconds.
     """
     add_pairs(command, pairs)

@@ -96,8 +96,6 @@ def conclude(calibrations: Mapping[str, ModeCalibration], runs: int, sides: int)
 
     Args:
       calibrations: by mode.
-      runs: that were asked for.
-      sides: that were asked.
     """
     failing = [name for name, mode in calibrations.items() if not _holds(mode)]
     if failing:

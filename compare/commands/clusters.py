@@ -152,12 +152,7 @@ def _workload(target: str, options: argparse.Namespace) -> AnyWorkload:
 
 
 def conclude(clustering: Clustering, expected: float) -> Conclusion:
-    """The verdict on the share of nodes that are in clusters; without a graph there is none.
-
-    Args:
-      clustering: of the function, or of the one after an edit.
-      expected: the least share.
-    """
+    """The verdict on the share of nodes that are in clusters; without a graph there is none."""
     nodes = cluster_rows.computing(clustering.graph) if clustering.graph else []
     if not nodes:
         return Conclusion(NOT_JUDGED, f"no node of {clustering.name} is known that computes")

@@ -129,13 +129,7 @@ def _plain_trial(trial: trying.Trial | None) -> dict[str, Any]:
 
 
 def show(entries: Sequence[Entry], trials: Sequence[trying.Trial], console: Console) -> None:
-    """Print entries, the fewer the fuller, then how they came out.
-
-    Args:
-      entries: what was found.
-      trials: of them, where they were tried.
-      console: where to print.
-    """
+    """Print entries, the fewer the fuller, then how they came out."""
     if len(entries) <= _IN_FULL:
         for entry in entries:
             console.print(Text(entry.id, style="bold"), Padding(_in_full(entry), (0, 0, 1, 2)), sep="\n")

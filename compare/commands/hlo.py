@@ -201,12 +201,7 @@ def _on_targets(
 
 
 def conclude(pairs: Sequence[Json], expected: str) -> Conclusion:
-    """The verdict on programs that have to be equal; of those that could not be aligned there is none.
-
-    Args:
-      pairs: as hlo.json has them.
-      expected: the level.
-    """
+    """The verdict on programs that have to be equal; of those that could not be aligned there is none."""
     apart = [one for pair in pairs for one in unequal(pair, expected)]
     for _, _, line in apart:
         terminal.complain(line)

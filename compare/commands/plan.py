@@ -210,7 +210,6 @@ def conclude(record: Planned, with_run: bool) -> Conclusion:
     """The verdict on the layouts that have figures: whether each was run and computes the step.
 
     Args:
-      record: with all of them.
       with_run: whether layouts were to be run on CPU devices.
     """
     other = {one.layout for step in record.steps for one in step.judged if one.agrees is False}

@@ -106,7 +106,6 @@ def conclude(ledger: RecompilationLedger, most: int | None) -> Conclusion | None
     """The verdict on the number of programs that each side compiled; a side without a number has none.
 
     Args:
-      ledger: of all sides.
       most: programs that a side may compile; None of no limit.
     """
     over = [name for name, side in ledger.sides.items() if most is not None and (side.compilations or 0) > most]

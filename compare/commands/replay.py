@@ -134,7 +134,6 @@ def conclude(replays: Sequence[Replayed], elsewhere: Sequence[Mapping[str, OnTar
     """The verdict on modules that were run again.
 
     Args:
-      replays: one a module.
       elsewhere: of each, what XLA makes of it by device.
     """
     if not replays:

@@ -70,7 +70,6 @@ def select_requirements(requirements: Iterable[str], side: str, extras: Sequence
     Args:
       requirements: as metadata has them: "libtpu<0.1,>=0.0.42; sys_platform == 'linux' and extra == 'tpu-target'".
       side: "jax" or "tf".
-      extras: their names.
 
     Raises:
       RequestError: there is no such extra.

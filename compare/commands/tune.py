@@ -188,9 +188,7 @@ def show_screened(name: str, targets: Mapping[str, ScreenedTarget], console: Con
     """Print one line a candidate for each device, the most promising first.
 
     Args:
-      name: the workload's.
       targets: by device.
-      console: where to print.
     """
     for target in targets.values():
         print_lines([f"{name} on {target.device.name}"], console, "strong")
@@ -231,13 +229,7 @@ def _plan(options: argparse.Namespace) -> tuner.Plan:
 
 
 def show(name: str, result: Tuned, console: Console) -> None:
-    """Print one line a candidate, then the conclusion, then the lines to paste.
-
-    Args:
-      name: the workload's.
-      result: the result of its search.
-      console: where to print.
-    """
+    """Print one line a candidate, then the conclusion, then the lines to paste."""
     dimensions = ", ".join(f"{key} {value}" for key, value in result.dimensions.items())
     what = f"{name}: {result.pass_} at size {result.size}{f' ({dimensions})' if dimensions else ''}"
     print_lines([f"{what}, {result.threads} thread{'s' * (result.threads > 1)}"], console, "strong")

@@ -199,12 +199,7 @@ def _back(options: argparse.Namespace, model: KerasModel, workers: WeightWorkers
 
 
 def conclude(findings: int, out: Path) -> Conclusion:
-    """The verdict on weights that were to be carried.
-
-    Args:
-      findings: what does not fit.
-      out: where they are written.
-    """
+    """The verdict on weights that were to be carried."""
     if findings:
         return Conclusion(FAIL, f"nothing was written: {numbers.count_of(findings, 'finding')}, listed above")
     return Conclusion(PASS, f"every weight was carried to {out}")

@@ -35,10 +35,7 @@ def collect(pool: Pool, loading: Loading, whole: Mapping[Mode, Mode], reporter: 
     """Ask both sides, which have just judged it, for kernels and results in every mode.
 
     Args:
-      pool: has the sides.
-      loading: what is loaded.
       whole: by mode in blocks, the mode of the same side that its results are held against.
-      reporter: receives every mode.
     """
     evidence = Seen()
     for name in dict.fromkeys(mode.side for mode in whole):

@@ -114,7 +114,6 @@ def in_blocks(workload: AnyWorkload, blocks: Sequence[int], size: str | None) ->
     """A chain of layers with no block compiled, and in compiled blocks of several sizes.
 
     Args:
-      workload: with a dimension `block`.
       blocks: layers of each block; none takes powers of 2 below the dimension `layers`, and that.
       size: of which all other dimensions are taken; None is the default.
 

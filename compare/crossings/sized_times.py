@@ -81,13 +81,6 @@ def survey(
 ) -> Surveyed[Run]:
     """Draw all sizes, judge them one by one, then time those that agree in the same processes.
 
-    Args:
-      series: functions of different names.
-      request: how.
-      scratch: a folder for arrays in transit and what was compiled.
-      reporter: receives every step.
-      judge: judges a function at a size; it takes the arrays, or the reason why there are none.
-
     Raises:
       RequestError, BadTarget: a function has no such dimension, its code fails, or it does not exist.
       KeyboardInterrupt: before anything was timed.
@@ -116,7 +109,6 @@ def as_size_ratio(estimate: stats.Ratio | None, reason: str, level: float) -> Si
     Args:
       estimate: the ratio; None where there was no pair in which both ran.
       reason: why it may not be stated; empty where nothing speaks against it.
-      level: of its interval.
     """
     if estimate is None:
         return SizeRatio(verdict=stats.INCONCLUSIVE, withheld=reason or "not both were timed")
@@ -142,12 +134,6 @@ def measure(
     to_time: Sequence[Timed], request: Asked, scratch: Path, reporter: Reporter
 ) -> tuple[Mapping[str, Samples], bool]:
     """What was timed, by title, and whether a signal ended it.
-
-    Args:
-      to_time: of different titles.
-      request: how.
-      scratch: a folder for arrays in transit and what was compiled.
-      reporter: receives every step.
 
     Raises:
       KeyboardInterrupt: before anything was timed.

@@ -44,12 +44,6 @@ UNCOMPILED = 0
 def survey(chains: Sequence[Series], request: Asked, scratch: Path, reporter: Reporter) -> ChainsInBlocks:
     """Judge, profile and time every chain in blocks of every size, and say how large blocks have to be.
 
-    Args:
-      chains: of different names, each with its sizes of blocks.
-      request: how.
-      scratch: a folder for arrays in transit and what was compiled.
-      reporter: receives every step.
-
     Raises:
       RequestError, BadTarget, KeyboardInterrupt: as `sized_times.survey` does.
     """
@@ -140,12 +134,7 @@ def _add_times(
     """A run with its times.
 
     Args:
-      run: what was judged.
-      samples: of this run.
-      seconds: the same, by arm, pair and round.
-      base: of the chain of which nothing is compiled.
       doubts: why no ratio of this run, and none to the base, may be stated.
-      level: of every interval.
     """
     whole = {str(mode): _over_whole(mode, seconds, doubts[0], level) for mode in WHOLE}
     modes = [*WHOLE, TF_JIT, JAX_JIT]

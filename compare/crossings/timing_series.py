@@ -34,12 +34,6 @@ RATIOS = (Pair(TF_JIT, TF_GRAPH), Pair(JAX_JIT, TF_GRAPH))
 def survey(series: Sequence[Series], request: Asked, scratch: Path, reporter: Reporter) -> Crossings:
     """Judge every function at every size, time those that agree, and say where the ratios cross 1.
 
-    Args:
-      series: functions of different names.
-      request: how.
-      scratch: a folder for arrays in transit and what was compiled.
-      reporter: receives every step.
-
     Raises:
       RequestError, BadTarget, KeyboardInterrupt: as `sized_times.survey` does.
     """
@@ -76,10 +70,8 @@ def judged_series(
     """The record of a function over its sizes.
 
     Args:
-      series: the function.
       runs: by size, parity alone.
       samples: by size, what was timed; None of what was not.
-      threads: that were asked for.
     """
     level = stats.level_together(sized_times.LEVEL, len(runs))
     timed_runs = [

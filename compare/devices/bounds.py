@@ -22,10 +22,8 @@ def bound(device: Device, bytes_: float | None, flops: float | None, types: Coll
     """The larger of bytes over bandwidth and operations over the peak; None where neither is known.
 
     Args:
-      device: what is published of it.
       bytes_: that kernels read and write; None where they are not known.
       flops: floating-point operations; None where they are not known.
-      types: of the operands of matrix products and convolutions.
     """
     bounds = []
     if bytes_ is not None and device.bandwidth:

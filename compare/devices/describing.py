@@ -80,10 +80,6 @@ def summary(product: Made) -> CompiledSummary:
 def describe(device: Device, product: Made) -> OnTarget:
     """The program on the device in numbers.
 
-    Args:
-      device: the device.
-      product: the program and its module.
-
     Raises:
       UnreadableProgram: the module or the dump cannot be read.
     """
@@ -124,13 +120,7 @@ _DETAILS = ("layout_copies", "aliases", "custom_calls", "converts")
 
 
 def differences(target: Target, left: Made, right: Made) -> Iterator[str]:
-    """In what two modules on a device differ, a sentence each; nothing where nothing that is counted does.
-
-    Args:
-      target: both cells.
-      left: TensorFlow's program there.
-      right: JAX's.
-    """
+    """In what two modules on a device differ, a sentence each; nothing where nothing that is counted does."""
     labels = ("tf@jax", "jax@jax")
     for name, unit in _FIGURES.items():
         figures = [getattr(cell, name) if cell else None for cell in (target.tf, target.jax)]

@@ -42,10 +42,6 @@ class Ladder:
 def ladders(product: Made, launches: Sequence[Launch]) -> tuple[Ladder, ...]:
     """The ladder of each different kernel that a module launches on a GPU, in the order of the runtime.
 
-    Args:
-      product: the program, its module and its dump.
-      launches: what the runtime launches.
-
     Raises:
       UnreadableProgram: the program, the module or the dump cannot be read.
     """

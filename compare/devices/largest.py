@@ -35,7 +35,6 @@ def largest(peak_at: Callable[[int], float | None], memory: float, first: int, m
     Args:
       peak_at: gives the bytes that a batch takes; None where the compiler refuses it as too large.
       memory: bytes of the device.
-      first: a batch to begin with.
       most: the largest that may be tried.
     """
     peaks: dict[int, float] = {}

@@ -57,7 +57,6 @@ def launches(thunks: gpu.Thunks, metadata: str) -> tuple[Launch, ...]:
     """What a thunk sequence launches; a loop's body counts once.
 
     Args:
-      thunks: the sequence as it was emitted.
       metadata: XLA's thunk metadata in text form, which names instructions.
     """
     annotations = _annotations(metadata)

@@ -21,7 +21,6 @@ def bytes_sent(collectives: Iterable[Collective], hosts: Sequence[int]) -> Sent:
     """Bytes that a device sends in one call, every collective by the algorithm that sends least.
 
     Args:
-      collectives: of the program, of whole arrays.
       hosts: by number of a device, its host.
     """
     of_collectives = [of_one(collective, hosts) for collective in collectives]
@@ -36,7 +35,6 @@ def of_one(collective: Collective, hosts: Sequence[int]) -> Sent:
     optimal all-reduce algorithms"; Thakur et al. 2005 for the halves). A halved one is an all-gather or reduce-scatter.
 
     Args:
-      collective: the operation.
       hosts: by number of a device, its host.
     """
     if collective.kind == "collective-permute":

@@ -33,12 +33,6 @@ def occupancy(multiprocessor: Multiprocessor, threads: int, registers: int, shar
 
     The formula is that of NVIDIA's occupancy calculator (CUDA C++ Best Practices Guide, "Calculating Occupancy"; the
     toolkit's cuda_occupancy.h): each resource allows so many blocks, and the scarcest decides.
-
-    Args:
-      multiprocessor: its limits.
-      threads: of one block.
-      registers: of one thread.
-      shared_memory_bytes: of one block, static and dynamic.
     """
     warps = -(-threads // WARP)
     most = multiprocessor.threads // WARP

@@ -66,13 +66,6 @@ def distribute(
 ) -> Distribution:
     """One workload by every strategy that was asked for.
 
-    Args:
-      workload: what trains.
-      request: how.
-      groups: the processes that are asked.
-      scratch: a folder for arrays.
-      reporter: receives every step.
-
     Raises:
       RequestError: it cannot be divided so.
       BadTarget, Missing: a twin or a framework is not there.

@@ -41,11 +41,7 @@ def divide(workload: AnyWorkload, size: str | None, devices: int, steps: int, sc
     """A workload with its arrays, and how they are divided.
 
     Args:
-      workload: what trains.
       size: a size of the workload; None takes the smallest.
-      devices: among so many.
-      steps: of training that are taken.
-      scratch: the folder to write arrays into.
 
     Raises:
       RequestError: it does not train, its batch does not divide, or a part of it is like another.

@@ -37,7 +37,6 @@ def departure(runs_judged: Runs, expected: Runs, with_state: bool) -> StepDepart
 
     Args:
       runs_judged: the run, in both float types.
-      expected: the reference.
       with_state: whether the optimizer's state is compared too: within one framework its names are the same.
     """
     leaves = _compare(runs_judged, expected, with_state)
@@ -71,11 +70,6 @@ def departure_of_equal_parts(name: str, runs_judged: Arrays, expected: Arrays) -
 
     A sum that is averaged, or draws that are equal, change gradients by their own size. What a loss adds to the number
     that it divides by, as BERT's does, changes them by a millionth, and is no mistake.
-
-    Args:
-      name: of the reference.
-      runs_judged: what the replicas computed.
-      expected: the reference.
     """
     leaves = _compare(
         _doubles(name, runs_judged, expected), Runs(name, dict.fromkeys((FLOAT32, FLOAT64), expected)), True
@@ -90,13 +84,7 @@ def _share_of_largest(leaf: Held) -> float:
 
 
 def blind(right: Runs, wrong_arrays: Arrays, mistake: str) -> Blind:
-    """How many arrays of the last step show a mistake that was planted in the reference.
-
-    Args:
-      right: the reference.
-      wrong_arrays: the same with the mistake, in float64.
-      mistake: its name.
-    """
+    """How many arrays of the last step show a mistake that was planted in the reference."""
     wrong = _doubles(mistake, wrong_arrays, right.by_dtype[FLOAT32])
     leaves = [leaf for leaf in _compare(wrong, right, with_state=True) if leaf.dtype == FLOAT64]
     last = max(_place(leaf)[1] for leaf in leaves)

@@ -29,9 +29,6 @@ def resume(group: Callable[[], Group], drop: Callable[[], None], name: str, whol
     """Take some steps in float64, kill a process in the steps after them, and go on in another one.
 
     Args:
-      group: gives the processes of the strategy, others where they were dropped.
-      drop: lets go of them.
-      name: of the strategy, as its side has it.
       whole: what the run gave without an interruption.
       folder: a new one, for checkpoints.
     """

@@ -36,8 +36,6 @@ class Groups:
     Args:
       pythons: by side, its interpreter; None is this one.
       timeout_s: how long a request may take.
-      limit_s: how long a process of a cluster waits for the others.
-      scratch: a folder for arrays in transit.
     """
 
     def __init__(self, pythons: Mapping[str, str | None], timeout_s: float, limit_s: float, scratch: Path) -> None:
@@ -58,8 +56,6 @@ class Groups:
 
         Args:
           side: "tf" or "jax".
-          processes: so many.
-          devices: of each.
 
         Raises:
           SideError: one does not come up, or they do not find each other.

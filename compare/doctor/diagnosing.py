@@ -40,12 +40,7 @@ def diagnose(
     """What is in a model, and what will hurt.
 
     Args:
-      target: as it was named.
-      inspection: what was read of it.
-      find_operation: what is known of a type of operation.
       port: what `jaxport init` would leave to be written; None where it does not read the model.
-      no_port: why it does not.
-      command: that writes the port.
     """
     findings = (
         *_of_reading(inspection),

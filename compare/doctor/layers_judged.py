@@ -100,8 +100,6 @@ def means_of(layer: Layer, applying: Iterable[Applied], port: PredictedPort | No
     """What ports a layer.
 
     Args:
-      layer: of the model.
-      applying: what applies to it.
       port: what `jaxport init` would leave; None where it does not read the model.
     """
     if port is None:
@@ -139,7 +137,6 @@ def findings(layers: Sequence[Layer], port: PredictedPort | None = None) -> Iter
     """What is to be said of layers: those that are not Keras' own, those without a counterpart, and gotchas.
 
     Args:
-      layers: of the model.
       port: what `jaxport init` would leave; None where it does not read the model.
     """
     all_facts = facts_of(layers)
@@ -157,13 +154,7 @@ def describe_difference(rule: Rule, layer: Layer) -> str:
 
 
 def gotcha(applied_rule: Applied, subject: str, layer: Layer) -> Finding:
-    """An entry of the catalogue that applies, as a finding.
-
-    Args:
-      applied_rule: what applies.
-      subject: to what.
-      layer: where.
-    """
+    """An entry of the catalogue that applies, as a finding."""
     entry = catalogue()[applied_rule.rule.entry]
     return Finding(
         severity=applied_rule.rule.severity,
@@ -244,7 +235,6 @@ def kinds(layers: Sequence[Layer], port: PredictedPort | None = None) -> tuple[L
     """All layers by class, in the order in which classes first occur.
 
     Args:
-      layers: of the model.
       port: what `jaxport init` would leave; None where it does not read the model.
     """
     groups: dict[tuple[str, str], list[Facts]] = {}
@@ -285,7 +275,6 @@ def effort(layers: Sequence[Layer], port: PredictedPort | None = None) -> dict[M
     """Layers by what ports them.
 
     Args:
-      layers: of the model.
       port: what `jaxport init` would leave; None where it does not read the model.
     """
     counts: Mapping[Means, int] = Counter(means_of(facts.layer, apply_rules(facts), port) for facts in facts_of(layers))

@@ -67,7 +67,6 @@ def findings(operations: Sequence[Operation], lookup: Lookup) -> list[Finding]:
 
     Args:
       operations: of the graph and all that it calls.
-      lookup: what is known of a type.
     """
     all_findings = (*_of_each(operations, lookup), *_gotchas(operations), *_wide(operations))
     return merge(all_findings)
@@ -232,7 +231,6 @@ def kinds(operations: Sequence[Operation], lookup: Lookup) -> tuple[OperationKin
 
     Args:
       operations: of the graph and all that it calls.
-      lookup: what is known of a type.
     """
     groups: dict[str, list[Operation]] = {}
     for operation in operations:

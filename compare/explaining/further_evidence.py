@@ -36,13 +36,7 @@ LONGEST = 10
 
 
 def gather(record: Record, request: Request, reporter: Reporter) -> Record:
-    """The record with both, of each workload that was timed. Interrupted, it has those of whole workloads.
-
-    Args:
-      record: of the run.
-      request: that it answers.
-      reporter: receives every step.
-    """
+    """The record with both, of each workload that was timed. Interrupted, it has those of whole workloads."""
     source = request.sources["tf"]
     if source.recorded is not None or source.device.kind != CPU:
         return record  # what is clustered on this processor says nothing of times that were measured elsewhere

@@ -56,13 +56,7 @@ class Explanation:
 
 
 def explain(record: Record, name: str, commands: Commands) -> Explanation:
-    """The measurements of one workload that say most of a call's time.
-
-    Args:
-      record: a results.json.
-      name: of a workload in it.
-      commands: how its numbers are shown.
-    """
+    """The measurements of one workload that say most of a call's time."""
     case = Case(record, name, commands)
     sentences = [sentence for rule in RULES for sentence in rule(case) if sentence.figures]
     by_time = sorted(sentences, key=lambda sentence: -sentence.seconds)

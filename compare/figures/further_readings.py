@@ -36,8 +36,6 @@ def without_and_with_fusion(name: str, device: str, vector_bytes: int | None = N
     """Kernels, bytes moved and bytes of intermediates of a port on a device, as `jaxport tune --target` compiles it.
 
     Args:
-      name: of the workload.
-      device: the target.
       vector_bytes: what bytes are divided by; None leaves them.
     """
 
@@ -57,12 +55,7 @@ def without_and_with_fusion(name: str, device: str, vector_bytes: int | None = N
 
 
 def ledger(name: str, side: str) -> tuple[Reading, ...]:
-    """Compilations of a stream of calls, and the latency of a hit and of a miss, of one side.
-
-    Args:
-      name: of the stream.
-      side: tf or jax.
-    """
+    """Compilations of a stream of calls, and the latency of a hit and of a miss, of one side."""
 
     def calls(data: Any) -> list[dict[str, Any]]:
         if value_at(data, "ledger", "name") != name:
@@ -101,9 +94,7 @@ def limits_that(what: str, agrees: bool | None, theme: str) -> Reading:
     """The number of limits of a theme that agree with their document, or do not.
 
     Args:
-      what: the name of the figure.
       agrees: whether they do.
-      theme: the theme that the record has to be of.
     """
 
     def read(data: Any) -> float:
@@ -196,13 +187,7 @@ def replay_readings() -> tuple[Reading, ...]:
 
 
 def in_blocks(name: str, mode: str, layers: int) -> tuple[Reading, ...]:
-    """Of `jaxport crossing blocks`: kernels in blocks of one layer and of all, and how much faster the latter is.
-
-    Args:
-      name: of the chain.
-      mode: in which its blocks are called.
-      layers: of the chain.
-    """
+    """Of `jaxport crossing blocks`: kernels in blocks of one layer and of all, and how much faster the latter is."""
 
     def run(data: Any, block: int) -> dict[str, Any]:
         for block_run in value_at(find_named(value_at(data, "series"), name), "runs"):
@@ -229,12 +214,7 @@ def in_blocks(name: str, mode: str, layers: int) -> tuple[Reading, ...]:
 
 
 def files_in(name: str, folder: str) -> Reading:
-    """How many files an experiment left in one of its folders.
-
-    Args:
-      name: of the figure.
-      folder: below the one that the commands ran in.
-    """
+    """How many files an experiment left in one of its folders."""
 
     def read(answer: Answer) -> tuple[float, None]:
         count = sum(path.is_file() for path in (answer.folder / folder).rglob("*"))

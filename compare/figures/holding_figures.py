@@ -36,7 +36,6 @@ def judge_rows(rows: Sequence[Row], measurements: Mapping[str, MeasuredRow | Non
     """Every row with its verdicts.
 
     Args:
-      rows: that were asked for.
       measurements: by row, what is kept of it; None, or nothing, where nothing is.
     """
     return Figures(SCHEMA, DOCUMENTS, tuple(_row(row, measurements.get(row.name)) for row in rows))

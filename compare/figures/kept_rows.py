@@ -33,7 +33,6 @@ def load_row(name: str, folder: Path) -> MeasuredRow | None:
     """What is kept of a row; None where nothing is.
 
     Args:
-      name: of the row.
       folder: that need not be there.
 
     Raises:

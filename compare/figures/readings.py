@@ -45,19 +45,12 @@ def reading(name: str, unit: str, read: Callable[[Any], float]) -> Reading:
 
     Args:
       name: what it counts or measures.
-      unit: as in `Figure`.
-      read: takes the JSON.
     """
     return Reading(name, unit, lambda answer: (read(answer.printed), None))
 
 
 def workload(data: Any, name: str, size: str) -> dict[str, Any]:
     """One workload's part of a record.
-
-    Args:
-      data: the record.
-      name: of the workload.
-      size: that it has to have been run at.
 
     Raises:
       Unread: the record is of another workload or another size.
@@ -81,8 +74,6 @@ class OfRun:
 
         Args:
           name: what it counts or measures.
-          unit: as in `Figure`.
-          path: where it stands.
         """
         return self.of(name, unit, lambda part: number_at(part, *path))
 
@@ -91,8 +82,6 @@ class OfRun:
 
         Args:
           name: what it counts or measures.
-          unit: as in `Figure`.
-          read: takes the part.
         """
         return reading(self._label + name, unit, lambda data: read(workload(data, self._name, self._size)))
 

@@ -19,9 +19,7 @@ def compilations(name: str, strategy: str, devices: int) -> Reading:
     """Programs that XLA compiled for a step.
 
     Args:
-      name: of the workload.
       strategy: as `jaxport distribute` names it.
-      devices: that it has to have been run on.
     """
 
     def read(data: Any) -> float:
@@ -37,7 +35,6 @@ def holding(name: str, strategy: str) -> Reading:
     """How many steps were compared; none where the strategy does not compute what it should.
 
     Args:
-      name: of the workload.
       strategy: as `jaxport distribute` names it.
     """
 
@@ -54,7 +51,6 @@ def transfers(name: str, strategy: str) -> Reading:
     """The number of exchanges between devices in one step.
 
     Args:
-      name: of the workload.
       strategy: as `jaxport distribute` names it.
     """
 
@@ -65,12 +61,7 @@ def transfers(name: str, strategy: str) -> Reading:
 
 
 def written_times(label: str, names: Sequence[str]) -> tuple[Reading, ...]:
-    """The times that an example prints as its last line.
-
-    Args:
-      label: of the training.
-      names: of the batch, the step and both.
-    """
+    """The times that an example prints as its last line."""
 
     def of(key: str, name: str) -> Reading:
         return Reading(

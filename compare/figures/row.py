@@ -129,12 +129,5 @@ class Row:
 
 
 def beside(claim: Claim, ours: tuple[Figure, ...], verdict: str, why: str) -> StatedFigure:
-    """A claim beside our figures, for the record.
-
-    Args:
-      claim: of the documents.
-      ours: that are shown beside it.
-      verdict: one of VERDICTS.
-      why: in one sentence.
-    """
+    """A claim beside our figures, for the record."""
     return StatedFigure(tuple(claim.documents.split()), claim.hardware, claim.stated, ours, verdict, why)

@@ -42,12 +42,7 @@ def code_of(entry: Entry) -> Code:
 
 
 def shared_source(side: str, entries: Sequence[Entry]) -> str:
-    """The source of what entries of one theme refer to in its file: constants, layers and private functions.
-
-    Args:
-      side: the package of a side.
-      entries: of one theme.
-    """
+    """The source of what entries of one theme refer to in its file: constants, layers and private functions."""
     (theme,) = {entry.theme for entry in entries}
     names = {f"{prefix}{entry.gotcha.name}" for entry in entries for prefix in ("", NAIVE)}
     texts = [text for entry in entries for text in entry.gotcha.functions(side).values()]
@@ -79,7 +74,6 @@ def functions(side: str, theme: str) -> dict[str, str]:
     """The source of every function at the top of a theme's file, by name.
 
     Args:
-      side: the package of a side.
       theme: the name of the file.
     """
     return {one.names[0]: one.text for one in _definitions(side, theme) if one.is_function}

@@ -63,8 +63,6 @@ def try_all(entries: Sequence[Entry], reporter: Reporter, timeout_s: float) -> l
     In TensorFlow eager and XLA, and in jax/jit: the other modes run the same formulas again.
 
     Args:
-      entries: to try.
-      reporter: receives every step.
       timeout_s: seconds that a request may take.
     """
     workloads = [entry.workload(naive) for entry in entries for naive in _ports(entry)]

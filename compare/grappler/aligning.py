@@ -58,13 +58,7 @@ def _change(before: OptimizedNode, after: OptimizedNode | None) -> NodeRewrite |
 def explain_rewrites(
     rewrites: Sequence[NodeRewrite], before: Sequence[OptimizedNode], after: Sequence[OptimizedNode]
 ) -> tuple[NodeRewrite, ...]:
-    """The same with what became of each node that went.
-
-    Args:
-      rewrites: of `align_nodes`.
-      before: all nodes.
-      after: likewise.
-    """
+    """The same with what became of each node that went."""
     account = _Account(rewrites, by_name(before), by_name(after))
     return tuple(account.of(rewrite) if rewrite.kind == GONE else rewrite for rewrite in rewrites)
 

@@ -14,7 +14,6 @@ def needing(rewrites: Sequence[NodeRewrite], without: Mapping[str, Graph]) -> tu
     """The same with the passes that each change needs: it is not there where one of these alone is switched off.
 
     Args:
-      rewrites: of `align_nodes`.
       without: by pass, the graph after the optimizer with this pass switched off.
     """
     return tuple(
@@ -34,7 +33,6 @@ def made_alone(
     """The same with the passes that make a change by themselves, where no single one is needed.
 
     Args:
-      rewrites: of `needing`.
       without: by pass, the graph after the optimizer with this pass switched off.
       alone: by pass, the graph after the optimizer with all others switched off.
       none: the graph with every pass switched off: what is changed there no pass made. None where it is not known.

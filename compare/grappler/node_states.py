@@ -91,8 +91,6 @@ def is_as(node: OptimizedNode | None, other: OptimizedNode | None, kind: str) ->
     """Whether a node is as another in what a kind of change is about; None is a node that is not there.
 
     Args:
-      node: of one graph.
-      other: of the other.
       kind: of `difference`, or of a node that is there on one side alone.
     """
     if node is None or other is None:

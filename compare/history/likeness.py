@@ -48,8 +48,6 @@ def differences(before: Record, after: Record, workloads: Iterable[str] | None =
     """All that keeps two runs from being compared, in these workloads: by default, in all that both have.
 
     Args:
-      before: the earlier run.
-      after: the later run.
       workloads: names of those that are looked at; None takes all that both have.
     """
     # Of a cluster each workload has a machine of its own.

@@ -104,7 +104,6 @@ def recurring(history: Sequence[Record], workload: str, ratio: str, later: int =
 
     Args:
       history: runs, oldest first.
-      workload: the name of a workload.
       ratio: the name of a ratio, such as "jax/jit vs tf/jit".
       later: how many of the last runs are held against the baseline.
     """
@@ -193,13 +192,7 @@ def verdict(move: Estimate, margin: float) -> str:
 
 
 def row_of(run: Record, workload: str, ratio: str) -> Ratio | None:
-    """The ratio of a run; None where it is missing or null.
-
-    Args:
-      run: the record of a run.
-      workload: the name of a workload.
-      ratio: the name of a ratio.
-    """
+    """The ratio of a run; None where it is missing or null."""
     row = _timing(run, workload).ratios.get(ratio)
     return None if row == Ratio() else row
 

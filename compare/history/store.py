@@ -31,10 +31,6 @@ class Run:
 def save(record: Json, folder: Path) -> Path:
     """Keep the record as FOLDER/NNNN-<UTC time>.json under the next free number; returns that path.
 
-    Args:
-      record: plain JSON data, so that fields of another version are kept.
-      folder: created where it is missing.
-
     Raises:
       RecordError: the record does not say when it was made.
     """

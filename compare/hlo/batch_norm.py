@@ -65,7 +65,6 @@ class _Normalization:
         """The normalized operand, by a given mean and variance.
 
         Args:
-          operand: of any rank.
           scale: [features].
           offset: [features].
           mean: [features].
@@ -80,7 +79,6 @@ class _Normalization:
         """The normalized operand, its mean and its variance.
 
         Args:
-          operand: of any rank.
           scale: [features].
           offset: [features].
         """
@@ -93,7 +91,6 @@ class _Normalization:
         """The gradients of operand, scale and offset.
 
         Args:
-          operand: of any rank.
           scale: [features].
           mean: [features].
           variance: [features].

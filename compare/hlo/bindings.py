@@ -332,7 +332,6 @@ def load_bytecode(bytecode: bytes, options: CompilerOptions) -> LoadedProgram:
     Only a worker may: what runs here can end this process. `compare.hlo.executing` asks one.
 
     Args:
-      bytecode: the program.
       options: XLA's debug options by name, such as {"xla_disable_hlo_passes": "fusion"}.
 
     Raises:
@@ -379,11 +378,6 @@ def partition_options(devices: Sequence[int]) -> Any:
 
 def load_partitioned(bytecode: bytes, annotate: Callable[[ir.Module], None], devices: Sequence[Any]) -> Any:
     """A program with shardings, compiled to be run on several devices of this process's CPU client.
-
-    Args:
-      bytecode: the program.
-      annotate: writes shardings into it.
-      devices: JAX's.
 
     Raises:
       UnreadableProgram: the bytes are no StableHLO, or XLA refuses the program.

@@ -36,7 +36,6 @@ class _Writer:
         """Append the nodes of a graph; the new key of each old one.
 
         Args:
-          graph: the program or one of its branches.
           parameter_keys: new keys of its parameters.
         """
         new_keys = dict(parameter_keys)

@@ -31,10 +31,7 @@ def first_broken(
     None if there is no such operation, or if the structures of the two programs differ.
 
     Args:
-      program: in its own types.
-      exact: the same program with every type widened.
       result: position of the result that broke.
-      far: arguments for which it broke.
       near: arguments for which it did not: what is infinite there is meant to be.
       unit: the unit roundoff of the program's type.
 

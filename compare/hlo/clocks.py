@@ -94,7 +94,6 @@ def cuts(graph: Graph, states: Mapping[int, int], fixed_positions: Collection[in
     """Decisions over data that counters wait for, as one that counts the steps whose gradients are finite.
 
     Args:
-      graph: the step without conditionals.
       states: positions of parameters that a step changes, and of the results that are their next values.
       fixed_positions: positions of parameters that it does not.
     """
@@ -126,7 +125,6 @@ def clock_of(
     """The clock of a step; one without states where it keeps none.
 
     Args:
-      graph: the step without conditionals.
       states: positions of parameters that a step changes, and of the results that are their next values.
       fixed_values: by position, parameters that it does not change.
       outcomes: by node, decisions over data as they came out so far, which count as known.

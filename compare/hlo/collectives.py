@@ -91,10 +91,6 @@ def whole_array(collective: Collective, devices: int) -> Collective:
     That array is what an all-reduce sums, what an all-gather gives, what a reduce-scatter takes, and what an all-to-all
     or a permute hands on.
 
-    Args:
-      collective: as one device sees it.
-      devices: of the program.
-
     Raises:
       UnreadableProgram: its groups hold other devices than the program's.
     """

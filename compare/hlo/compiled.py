@@ -123,7 +123,6 @@ def describe(
     """Summarise a serialized HloModuleProto.
 
     Args:
-      module_bytes: the module.
       temp_bytes: bytes of intermediates as the compiler plans them; None where it does not tell.
       sources: "file:line" by the op_name in its metadata, where the module does not say it.
 
@@ -264,13 +263,7 @@ def _with_layout(shape: Shape) -> str:
 
 
 def compare(left: CompiledSummary, right: CompiledSummary, labels: tuple[str, str]) -> tuple[FigureDifference, ...]:
-    """In what two modules differ; empty where nothing that is counted here does.
-
-    Args:
-      left: a module.
-      right: the module that it is held against.
-      labels: what sentences call them.
-    """
+    """In what two modules differ; empty where nothing that is counted here does."""
     sides = Pair(left, right)
     differences = [
         _figure(kind, unit, sides.map(operator.attrgetter(kind)), labels)

@@ -93,7 +93,6 @@ def ways_of(condition: Condition, left: np.ndarray, right: np.ndarray) -> Ways:
     What is NaN fails no comparison of numbers: its order is no user's decision.
 
     Args:
-      condition: the decision.
       left: f[...], what stands on its left.
       right: f[...], of the same shape.
     """

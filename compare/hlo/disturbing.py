@@ -28,9 +28,7 @@ def disturb(artifact: bytes, unit: float, seed: int = 0, spared_bits: int = 0) -
     is imitated. Monte Carlo arithmetic: Parker, Pierce and Eggert, Computing in Science & Engineering 2 (4), 2000.
 
     Args:
-      artifact: StableHLO bytecode.
       unit: the unit roundoff to imitate.
-      seed: which disturbance of the same size.
       spared_bits: a number of so many bits stays as it is: what is computed of round numbers is not rounded.
 
     Raises:
@@ -53,7 +51,6 @@ def disturb_array(array: np.ndarray, unit: float, generator: np.random.Generator
     Args:
       array: x[...], floats; the result is of the type that NumPy multiplies it by float64 in.
       unit: the relative size of the disturbance.
-      generator: draws it.
     """
     return array * (1 + unit * generator.uniform(-1, 1, array.shape))
 

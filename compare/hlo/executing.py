@@ -52,7 +52,6 @@ class Runnable(ABC):
         """The same, and the results stay with the executor for as long as they are referred to.
 
         Args:
-          calls: arguments of each.
           tolerance: of the fingerprints, for float32.
 
         Raises:
@@ -64,7 +63,6 @@ class Runnable(ABC):
         """By result, its fingerprint in each call; of steps no result stays, so that they may be of any size together.
 
         Args:
-          calls: arguments of each.
           tolerance: of the fingerprints, for float32.
 
         Raises:
@@ -120,9 +118,7 @@ class Executor(ABC):
         """By pair of results, how they are equal in every call, or None where they are not.
 
         Args:
-          left: results of one program that this executor holds.
           right: of another one, of as many calls.
-          pairs: which are compared.
           tolerance: float32's, relative to each value's scale.
 
         Raises:
@@ -181,9 +177,6 @@ def compare(left: Held, right: Held, pairs: Sequence[Places], tolerance: float) 
     """Compare results that the executor in use holds, as `Executor.compare` does.
 
     Args:
-      left: results of one program.
-      right: of another one.
-      pairs: which are compared.
       tolerance: float32's.
 
     Raises:

@@ -26,12 +26,7 @@ def run_partitioned(
     Only a worker may, whose XLA_FLAGS made the devices before JAX was imported.
 
     Args:
-      bytecode: the program.
-      annotate: writes shardings into it.
       axes: of the mesh, the outermost first.
-      parameters: how each is split.
-      results: how each is split.
-      arguments: whole arrays, one a parameter.
 
     Raises:
       UnreadableProgram: XLA refuses the program, there are too few devices, or copies of one part differ.

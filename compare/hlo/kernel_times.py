@@ -165,11 +165,6 @@ def compiled_subject(label: str, module_bytes: bytes, program: Subject) -> Subje
 
     TensorFlow's XLA drops the call stacks of a program that it did not trace, and keeps its op_names, after
     one of its own. An op_name that stands at several lines says nothing.
-
-    Args:
-      label: what the module is called.
-      module_bytes: a serialized HloModuleProto.
-      program: what it was compiled from.
     """
     lines: dict[str, set[str]] = {}
     for node in read_module.read(program.hlo, program.sources).walk():
@@ -244,10 +239,6 @@ def small_runs(profile: Profile, kernels: Sequence[LocatedKernel] = ()) -> tuple
 
     Starting one costs SMALL_S, or twice the fastest kernel of the call if that is more: where every kernel is a
     call of its own, the fastest one is nearly all dispatch.
-
-    Args:
-      profile: of one call.
-      kernels: the same kernels located, for the source lines of a run.
     """
     threshold_s = max(SMALL_S, 2 * min(profile.seconds, default=0.0))
     sources = {kernel.name: kernel.sources for kernel in kernels}

@@ -90,8 +90,6 @@ def at_level(subject: Subject, level: str, assuming: bool = True) -> Rewritten:
     """The program in the form of one level; equal values are one, and dead ones are gone, in every level.
 
     Args:
-      subject: the program.
-      level: one of `LEVELS`.
       assuming: whether rules apply that assume something of the inputs.
 
     Raises:

@@ -17,9 +17,6 @@ def narrowings(artifact: bytes) -> frozenset[str]:
 
     Such as "bf16", "e5m10" of a reduce_precision, and the algorithm of a dot as StableHLO writes it.
 
-    Args:
-      artifact: StableHLO bytecode.
-
     Raises:
       UnreadableProgram: the bytes are no StableHLO.
     """
@@ -29,10 +26,6 @@ def narrowings(artifact: bytes) -> frozenset[str]:
 
 def rounds_further(original: bytes, port: bytes) -> bool:
     """Whether the port rounds to a type, or by an algorithm, that the original does not.
-
-    Args:
-      original: StableHLO bytecode.
-      port: likewise.
 
     Raises:
       UnreadableProgram: the bytes are no StableHLO.

@@ -23,13 +23,7 @@ def is_drawn(node: Node) -> bool:
 
 
 def distinguish(node: Node, digest: bytes, other_digests: Collection[bytes]) -> bytes:
-    """A digest that two equal draws or side effects do not share; other values keep their digest.
-
-    Args:
-      node: the value.
-      digest: of its operation and operands.
-      other_digests: digests of other values.
-    """
+    """A digest that two equal draws or side effects do not share; other values keep their digest."""
     if not is_drawn(node):
         return digest
     while digest in other_digests:
@@ -38,13 +32,7 @@ def distinguish(node: Node, digest: bytes, other_digests: Collection[bytes]) -> 
 
 
 def digest_of(node: Node, operands: Sequence[bytes], regions: Sequence[bytes]) -> bytes:
-    """The digest of one value from those of its operands and regions, without names and hints.
-
-    Args:
-      node: the value.
-      operands: digests of its operands.
-      regions: digests of its regions.
-    """
+    """The digest of one value from those of its operands and regions, without names and hints."""
     hasher = hashlib.blake2b(digest_size=16)
     hasher.update(f"{node.opcode} {node.shape} {node.attributes}".encode())
     if node.literal is not None:

@@ -53,10 +53,6 @@ def move_constants(values: Sequence[np.ndarray], seed: int) -> list[np.ndarray]:
     """Each rounded value c moved within its rounding: c * (1 + 2**-24 * u), u uniform in [-1, 1); others stay.
 
     The spread of a program's results over seeds is what the rounding of its constants can explain.
-
-    Args:
-      values: of `OpenConstants`.
-      seed: the same one gives the same values.
     """
     generator = np.random.default_rng(seed)
     noises = [UNIT_ROUNDOFF * generator.uniform(-1.0, 1.0, array.shape) for array in values]
@@ -100,7 +96,6 @@ class _Opening:
 
     Args:
       calls: of the module, which is changed.
-      opened: its constants that become parameters.
     """
 
     def __init__(self, calls: _Calls, operations: Sequence[ir.Operation]) -> None:

@@ -29,7 +29,6 @@ def overwriting(artifact: bytes, results: Mapping[int, int]) -> bytes:
     One that says so of any parameter already comes back as it is.
 
     Args:
-      artifact: StableHLO.
       results: by the position of a parameter, that of the result; both have one shape and dtype.
 
     Raises:

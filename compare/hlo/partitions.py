@@ -100,8 +100,6 @@ def compare(left: Subject, right: Subject, cases: Sequence = ()) -> Partitions:
     """Hold the fusions of two optimized modules against each other.
 
     Args:
-      left: a module.
-      right: the module that it is held against.
       cases: arguments of both, as for compare.hlo.align; without them values are matched by number alone.
 
     Raises:
@@ -111,13 +109,7 @@ def compare(left: Subject, right: Subject, cases: Sequence = ()) -> Partitions:
 
 
 def of_aligned(left: Subject, right: Subject, alignment: Alignment) -> Partitions:
-    """The same of modules that are aligned already.
-
-    Args:
-      left: a module.
-      right: the module that it is held against.
-      alignment: of the two, at the algebraic level.
-    """
+    """The same of modules that are aligned already."""
     one, other = _side(left, alignment, 0), _side(right, alignment, 1)
     pairs = [(match.left, match.right) for match in alignment.matches if match.left in one.kernels]
     pairs = [pair for pair in pairs if pair[1] in other.kernels]

@@ -34,7 +34,6 @@ def promote(artifact: bytes, takes_narrow: bool = False) -> bytes:
     that they were meant for, which is then widened: the same number.
 
     Args:
-      artifact: StableHLO.
       takes_narrow: whether the program takes its arguments in their own types, and widens them itself.
 
     Raises:

@@ -62,7 +62,6 @@ def read(data: bytes, sources: Mapping[str, str] | None = None) -> Graph:
     """The entry computation of a serialized HloModuleProto or HloProto, as it stands.
 
     Args:
-      data: the module.
       sources: "file:line" of operations by the name that the frontend gave them, where the module does
         not say it itself.
 
@@ -76,7 +75,6 @@ def read_message(module: Any, sources: Mapping[str, str] | None = None, places: 
     """The same of a message; `places` tells by instruction id where it stood before calls were inlined.
 
     Args:
-      module: a HloModuleProto.
       sources: "file:line" of operations by the name that the frontend gave them.
       places: by instruction id, where it stood before calls were inlined.
     """

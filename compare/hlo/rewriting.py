@@ -95,12 +95,9 @@ class Writer:
         """A value that a rule writes in place of the one that it was given, and to which all rules apply in turn.
 
         Args:
-          opcode: in HLO's words.
-          shape: of the value.
           operands: ids of values in this graph.
           attributes: in HLO's words, in any order.
           literal: what a constant holds, of that shape.
-          regions: its bodies.
         """
         attributes = tuple(sorted(attributes))
         fields = {"opcode": opcode, "shape": shape, "operands": tuple(operands), "attributes": attributes}
@@ -183,7 +180,6 @@ def rewrite(graph: Graph, rules: Sequence[Rule], slots: Sequence[str] = ()) -> R
     """Apply rules everywhere, regions included, until none applies; equal values are merged, dead ones dropped.
 
     Args:
-      graph: the program as it was read.
       rules: tried on every node in this order.
       slots: what fills each parameter; without them, parameters are known by their position.
     """

@@ -18,10 +18,7 @@ def annotate(module: ir.Module, axes: Mapping[str, int], parameters: Sequence[Sp
     """Write shardings into a module, in place. What lies between is the partitioner's to choose.
 
     Args:
-      module: the program.
       axes: of the mesh by name, the outermost first: devices in order fill the innermost first.
-      parameters: one a parameter.
-      results: one a result.
     """
     count = 1
     for size in axes.values():

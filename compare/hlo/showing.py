@@ -43,8 +43,6 @@ def view(
     """All that a page shows of two programs.
 
     Args:
-      alignment: at the level that is shown.
-      others: the same two programs at other levels, of which only counts are shown.
       labels: of the left and the right program, as `FrontierEntry.side` has them.
       times: by label, seconds of each kernel by its name.
     """
@@ -71,7 +69,6 @@ def module_view(graph: Graph, matched_keys: Iterable[int] | None = None) -> Json
     """What a picture shows of one program, as `compare.hlo.levels.read` reads it.
 
     Args:
-      graph: the program.
       matched_keys: values that have a partner in another program; None where there is no other.
     """
     keys = None if matched_keys is None else set(matched_keys)

@@ -80,10 +80,6 @@ def plan(graph: Graph, keys: Sequence[int]) -> Steps | None:
 
     None where an operation reads or makes what is no array, such as a token, which no program can be given.
 
-    Args:
-      graph: the program.
-      keys: values of it, arrays all of them.
-
     Raises:
       UnreadableProgram: an operation has no StableHLO, such as a call of a library.
     """

@@ -59,7 +59,6 @@ def count_elements(graph: Graph, results: Sequence[int]) -> int:
     """How many elements the arrays have that a program takes and returns.
 
     Args:
-      graph: of the program.
       results: ids of what it returns.
     """
     return sum(graph.nodes[key].shape.elements for key in (*graph.parameters, *results))

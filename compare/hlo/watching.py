@@ -28,10 +28,6 @@ class Watched:
     def __init__(self, graph: Graph, find: Find = conditions) -> None:
         """Compile what the decisions rest on.
 
-        Args:
-          graph: the program.
-          find: finds the decisions that are watched.
-
         Raises:
           UnreadableProgram: XLA cannot run it with those values as results.
         """

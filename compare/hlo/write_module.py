@@ -26,7 +26,6 @@ def write_graph(graph: Graph, results: Sequence[int] | None = None) -> bytes:
     """A serialized HloModuleProto whose entry computation is the graph.
 
     Args:
-      graph: the program.
       results: the values to return, as a tuple in this order; by default the graph's own.
     """
     writer = _Writer()
@@ -51,8 +50,6 @@ class _Writer:
         """Append a computation and, before it, those that it calls.
 
         Args:
-          graph: to be written.
-          results: values to return.
           always_tuple: whether a single result is returned as a tuple.
         """
         regions = {region: self._region(node, region) for node in graph for region in node.regions}

@@ -61,7 +61,6 @@ class Prepared(Drawn):
         """The same to be compiled and timed on a pass; None: on the training step, or else the forward pass.
 
         Args:
-          main_pass: its name.
           unrolled_steps: training steps in one program; 0 for one at a time.
         """
         loading = dataclasses.replace(self.loading, main_pass=main_pass or "", unrolled=unrolled_steps)
@@ -79,7 +78,6 @@ def on_pass(
     """Choose the pass of both instances, that of parity and that of the timing; one object where they are one.
 
     Args:
-      both: as `prepare_both` gives them.
       main_pass: None takes the training step, or else the forward pass.
       unrolled_steps: training steps in one program; 0 for one at a time.
     """
@@ -103,11 +101,8 @@ def prepare_both(
     They are the same, unless they are huge or parity is asked for at another size (`judge_at`).
 
     Args:
-      workload: what to draw.
       size: a size of the workload; None takes the default, `smoke` for what trains and `default` for functions.
       data: a file of training data; None takes the workload's own.
-      scratch: the folder to write arrays into.
-      judge_at: another size for parity.
 
     Raises:
       RequestError: the workload has no such size, or refuses its dimensions.
@@ -126,10 +121,7 @@ def prepare_one(workload: Workload, size: str, data: Path | None, scratch: Path)
     """One random case at a size, as large as it may be.
 
     Args:
-      workload: what to draw.
-      size: a size of the workload.
       data: a file of training data; None takes the workload's own.
-      scratch: the folder to write arrays into.
 
     Raises:
       RequestError: the workload has no such size, or refuses its dimensions.
@@ -141,8 +133,6 @@ def examples_of(workload: Workload, size: str, data: Path | None) -> Arrays | No
     """The training data of a size, by input, [examples, ...]; None where nothing is trained.
 
     Args:
-      workload: what trains.
-      size: a size of the workload.
       data: a file of training data; None takes the workload's own.
 
     Raises:
@@ -156,11 +146,7 @@ def prepare(workload: Workload, size: str, examples: Arrays | None, scratch: Pat
     """Draw every array of a workload and write it where the workers read it.
 
     Args:
-      workload: what to draw.
-      size: a size of the workload.
       examples: training data by input, [examples, ...]; None where nothing is trained.
-      scratch: the folder to write arrays into.
-      one_case: draw a single random case, all that compiling and timing need.
 
     Raises:
       RequestError: the workload refuses these dimensions.
@@ -196,10 +182,7 @@ def with_arrays(own: Prepared, cases: Mapping[str, Arrays], weights: Arrays, bat
     """The same workload on other arrays, in a file beside that of its own.
 
     Args:
-      own: the workload, on its own arrays.
-      cases: the inputs of each.
       weights: by path.
-      batches: of training.
     """
     twin = wire.pack_twin(cases, weights, batches)
     sha256 = digest(twin)
@@ -229,11 +212,7 @@ def prepare_others(
     """The workload at other sizes of its named dimensions, without training; a string says why one is refused.
 
     Args:
-      workload: what to draw.
-      size: the size that is judged already.
-      dimensions: its dimensions.
       others: per further size, the dimensions that differ.
-      scratch: the folder to write arrays into.
     """
     return [_prepare_variant(workload, size, dimensions, variant, scratch) for variant in others]
 
@@ -253,8 +232,6 @@ def check_batch(workload: Workload, size: str, data: Path | None) -> tuple[Train
     """The training run whose batch is enlarged, and its data by input, [examples, ...].
 
     Args:
-      workload: what trains.
-      size: a size of the workload.
       data: a file of training data; None takes the workload's own.
 
     Raises:
@@ -276,11 +253,8 @@ def prepare_batch(workload: Workload, size: str, batch: int, data: Path | None, 
     """The workload at a size with another batch: one case, and one batch of its training run.
 
     Args:
-      workload: what trains.
-      size: a size of the workload.
       batch: the number of examples in a batch.
       data: a file of training data; None takes the workload's own.
-      scratch: the folder to write arrays into.
 
     Raises:
       RequestError: as `check_batch` does.

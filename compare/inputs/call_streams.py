@@ -232,9 +232,7 @@ def map_with_paths(structure: Any, change: Callable[[tuple[str, ...], Any], Any]
     """A structure of the same form with other leaves.
 
     Args:
-      structure: lists, tuples and mappings of leaves.
       change: the path of a leaf and the leaf -> the new leaf.
-      path: where the structure lies in a larger one.
     """
     match structure:
         case Mapping():

@@ -187,10 +187,8 @@ def of_specs(
     """The workload of two functions whose inputs are known.
 
     Args:
-      tf: a reference to the TensorFlow function.
       jax: a reference to its port; "" for none.
       specs: of each argument, in order.
-      dimensions: as of `from_functions`.
       narrow: the narrow type that the original says it computes in; "" where it says none.
       fields: others of `Workload`, its name among them.
 

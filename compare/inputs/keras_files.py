@@ -16,7 +16,6 @@ def check_custom(custom: Sequence[str], target: str, argument: str) -> None:
 
     Args:
       custom: FILE.py:NAME of each.
-      target: that they are for.
       argument: that they are given by.
     """
     for reference in custom:

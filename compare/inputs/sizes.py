@@ -41,7 +41,6 @@ def timed_size(workload: AnyWorkload, size: str | None) -> str | None:
     """The size asked for, or else `default`: at size smoke a call is mostly dispatch. None where there is no such size.
 
     Args:
-      workload: whose sizes are looked through.
       size: the size asked for; None asks for none.
     """
     return size or ("default" if "default" in workload.sizes else None)
@@ -51,8 +50,6 @@ def parity_size(workload: Workload, size: str, examples: Arrays | None) -> str:
     """The size that parity is judged at: the one asked for, or the largest that fits.
 
     Args:
-      workload: whose sizes are looked through.
-      size: the size asked for.
       examples: by input, arrays [examples, ...] that may decide dimensions; None where nothing is trained.
 
     Raises:
@@ -84,8 +81,6 @@ def dimensions_at(workload: Workload, size: str, examples: Arrays | None) -> Dim
     """The dimensions of a size, some of which the training data may decide.
 
     Args:
-      workload: whose size it is.
-      size: a size of the workload.
       examples: training data by input, [examples, ...]; None where nothing is trained.
     """
     from_examples = workload.training.infer_dimensions(examples) if workload.training and examples else {}

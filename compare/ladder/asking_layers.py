@@ -39,8 +39,6 @@ def ask(pool: Pool, instance: Prepared, pass_: str, case: str, names: Mapping[st
     """Layers in one pass, in float64, or where a side has none in float32.
 
     Args:
-      pool: has the sides, with the workload loaded.
-      instance: the workload.
       pass_: "forward", or "gradients": layers as the loss calls them, and their gradients.
       case: whose arrays are used; the first where the sides do not have it.
       names: path of a layer -> that of its module, where something else than the names says so.

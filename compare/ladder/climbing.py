@@ -86,12 +86,6 @@ class _Stop(Exception):
 def climb(pool: Pool, choice: Choice, scratch: Path, reporter: Reporter) -> Ladder:
     """Judge a port rung by rung, up to the first that fails.
 
-    Args:
-      pool: has the sides.
-      choice: what is climbed, and how.
-      scratch: the folder to draw arrays into.
-      reporter: receives every step.
-
     Raises:
       RequestError: the workload cannot be drawn.
       SideError: a framework is not there, or a file or function that is named.
@@ -238,11 +232,7 @@ class _Climbing:
 
 
 def weights_rung(answer: asking_layers.Asked) -> Rung:
-    """Weights as both sides loaded them, which refuses other names and shapes; then by their values.
-
-    Args:
-      answer: what was found of layers in the forward pass.
-    """
+    """Weights as both sides loaded them, which refuses other names and shapes; then by their values."""
     changes = [f"{path}: to_weights gives something else than from_weights was given" for path in answer.changed]
     if changes or answer.exchanged:
         return Rung(WEIGHTS, FAIL, (*answer.exchanged, *first_lines(changes)))

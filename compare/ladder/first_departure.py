@@ -37,11 +37,8 @@ def first_departure(
     """The first departure in the order in which TensorFlow's calls end; None where all that was compared agrees.
 
     Args:
-      original: calls of TensorFlow.
-      port: calls of JAX.
       pairs: by position in the original.
       layer_verdicts: of every call of the original.
-      bound: of an error.
     """
     for index, verdict in enumerate(layer_verdicts):
         layer = original.calls.calls[index]

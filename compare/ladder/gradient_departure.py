@@ -24,7 +24,6 @@ def gradient_departure(
 
     Args:
       original: calls of TensorFlow, with gradients.
-      port: calls of JAX, likewise.
       pairs: by position in the original.
       layer_verdicts: of every call of the original.
     """

@@ -58,10 +58,7 @@ def pair_calls(original: Captured, port: Captured, matches: Mapping[int, int], b
     """Every pair of calls that has values on both sides, by position in the original.
 
     Args:
-      original: calls of TensorFlow.
-      port: calls of JAX.
       matches: position of a call in the original -> in the port.
-      bound: of an error.
     """
     pairs: dict[int, Paired] = {}
     for index, other in matches.items():
@@ -101,11 +98,9 @@ def verdicts(
     """What is said of each call of the original but that of the model, in the order in which they end.
 
     Args:
-      original: calls of TensorFlow.
       port: calls of JAX, those that were given TensorFlow's inputs too.
       pairs: by position in the original.
       matches: position of a call in the original -> in the port.
-      bound: of an error.
     """
     results: list[LayerVerdict] = []
     for index, layer in enumerate(original.calls.calls):

@@ -35,16 +35,7 @@ REST = "rest.py"
 def locate_operations(
     pool: Pool, workload: AnyWorkload, rung: Rung, choice: locating.Choice, scratch: Path, reporter: Reporter
 ) -> Rung:
-    """A rung with the operations at which the programs of its pass part.
-
-    Args:
-      pool: has the sides.
-      workload: the port.
-      rung: that fails.
-      choice: its pass, at the size that it was judged at.
-      scratch: the folder to draw arrays into.
-      reporter: receives every step.
-    """
+    """A rung with the operations at which the programs of its pass part."""
     try:
         (located_pass,) = locating.locate_workload(pool, workload, choice, scratch, reporter).values()
     except (RequestError, SideError) as error:
@@ -80,12 +71,7 @@ def _line(source: str, located_pass: locating.Located) -> str:
 
 
 def with_advice(rung: Rung, reference: str) -> Rung:
-    """A rung with what to look at next, in order, where there is something.
-
-    Args:
-      rung: of a ladder.
-      reference: the port, as the user gave it.
-    """
+    """A rung with what to look at next, in order, where there is something."""
     if rung.verdict != FAIL:
         return rung
     layers = rung.layers

@@ -14,8 +14,6 @@ def match_calls(original: LayerCalls, port: LayerCalls, names: Mapping[str, str]
     """By position of a call in the original, that of the call in the port.
 
     Args:
-      original: calls of TensorFlow.
-      port: calls of JAX.
       names: path of a layer -> that of its module, where something else than the names says so.
     """
     modules = modules_of(original, port, names)
@@ -29,13 +27,7 @@ def match_calls(original: LayerCalls, port: LayerCalls, names: Mapping[str, str]
 
 
 def modules_of(original: LayerCalls, port: LayerCalls, names: Mapping[str, str]) -> dict[str, str]:
-    """By path of a layer, the path of its module: the same names, or else a last name that both sides have once.
-
-    Args:
-      original: calls of TensorFlow.
-      port: calls of JAX.
-      names: as of `match_calls`.
-    """
+    """By path of a layer, the path of its module: the same names, or else a last name that both sides have once."""
     layers = list(dict.fromkeys(call.path for call in original.calls if call.path))
     modules = list(dict.fromkeys(call.path for call in port.calls if call.path))
     plain = {plain_path(module): module for module in modules}
@@ -69,8 +61,6 @@ def find_exchanges(original: LayerCalls, port: LayerCalls, modules: Mapping[str,
     in the module of that layer's name.
 
     Args:
-      original: with the digests of each layer's weights.
-      port: with those of each module's variables.
       modules: path of a layer -> that of its module.
     """
     owners = _owners(original)

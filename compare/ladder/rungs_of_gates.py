@@ -110,13 +110,7 @@ def _is_after(leaf: str, step: int) -> bool:
 
 
 def trajectory(parity: Parity, workload: AnyWorkload, losses: Losses) -> Rung:
-    """Losses of every step, and weights at later checkpoints.
-
-    Args:
-      parity: all gates.
-      workload: that was judged.
-      losses: of both sides.
-    """
+    """Losses of every step, and weights at later checkpoints."""
     gate, training = parity.gates["training"], workload.training
     if gate.verdict == NOT_APPLICABLE or training is None:
         return Rung(TRAJECTORY, NOT_APPLICABLE, remarks=(gate.reason,))

@@ -14,24 +14,13 @@ from workloads._modes import PORT, recorded_pair
 
 
 def speed(request: Request, reporter: Reporter) -> Rung:
-    """Time a port against the modes of TensorFlow that were asked for. A slower port does not fail.
-
-    Args:
-      request: for one workload, with a plan.
-      reporter: receives every step.
-    """
+    """Time a port against the modes of TensorFlow that were asked for. A slower port does not fail."""
     (part,) = whole_run.run(request, reporter).record.workloads.values()
     return rung_of(part)
 
 
 def timed_request(request: Request, pairs: int, threads: int) -> Request:
-    """A request that times and leaves out all that does not affect a ratio.
-
-    Args:
-      request: of the same workload.
-      pairs: sets of fresh processes.
-      threads: of every process.
-    """
+    """A request that times and leaves out all that does not affect a ratio."""
     return Request(
         request.workloads, request.size, request.data, request.sources, request.timeout_s,
         plans=(Plan(pairs, pairs, threads=threads),), extras=Extras(limits=False), modes=request.modes, alignment=False,
@@ -39,11 +28,7 @@ def timed_request(request: Request, pairs: int, threads: int) -> Request:
 
 
 def rung_of(part: Workload) -> Rung:
-    """The rung of a record's ratios. With a recorded side, the ratios are those of both programs in the other's XLA.
-
-    Args:
-      part: of a workload that was timed.
-    """
+    """The rung of a record's ratios. With a recorded side, the ratios are those of both programs in the other's XLA."""
     timing = part.timing or Timing()
     ours = {name: ratio for name, ratio in timing.ratios.items() if _is_ours(name)} or timing.program_ratios
     if part.failures or not ours:

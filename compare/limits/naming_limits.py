@@ -52,9 +52,7 @@ def offer(word: str, among: Mapping[str, Limit], otherwise: str, beside: Sequenc
     """What to say of a word that a command does not take: the command of a limit of that name, or the nearest names.
 
     Args:
-      word: as it was given.
       among: every limit by name.
-      otherwise: what to say where nothing is near.
       beside: names that are no limits, and would do.
     """
     if word in among:

@@ -41,10 +41,7 @@ def describe_error(reason: str, details: str, file: str, lines: Sequence[str]) -
     """An error, with the line of the function's own file that it names, or else comes from.
 
     Args:
-      reason: what the worker said.
-      details: its traceback.
       file: the name of that file.
-      lines: of it.
     """
     lacking = list(dict.fromkeys(name for name in _NO_KERNEL.findall(reason) if not name.startswith("_")))
     message = f"XLA has no kernel for {', '.join(lacking)}" if lacking else _FOLDER.sub("", _REST.sub("", reason))
@@ -115,7 +112,6 @@ def cut(within: ClusteredGraph | None, beyond: ClusteredGraph | None) -> LimitWa
 
     Args:
       within: the graph without it; None where none was logged.
-      beyond: with it, likewise.
     """
     if within is None or beyond is None:
         return LimitWay(told="no graph was logged")
@@ -137,7 +133,6 @@ def agrees(limit: Limit, surprising: Collection[str]) -> bool | None:
     """Whether all that follows from the statement was seen; None where nothing does, or that is not known.
 
     Args:
-      limit: with what was seen.
       surprising: ways in which something came out otherwise than these versions are known to do: by another error than
         the one that is meant, a function would seem to do what is stated.
     """
@@ -150,9 +145,7 @@ def find_unexpected(limit: Limit, raises: Mapping[Way, Raised], outside: Sequenc
     """By way, what came out otherwise than these versions are known to do.
 
     Args:
-      limit: with what was seen.
       raises: by way, the error that is known.
-      outside: operations that are known to stay outside of every cluster.
     """
     expected = {way: _other_outcome(limit, way) for way in limit.expected}
     surprises = {way: text for way, text in expected.items() if text}

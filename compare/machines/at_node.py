@@ -126,11 +126,6 @@ def as_nice_as(other: int, process: int) -> int:
 
 
 def environment(variables: Mapping[str, str], scratch: str) -> dict[str, str]:
-    """The environment of a task: without the number of threads that Ray gives to libraries.
-
-    Args:
-      variables: of Ray's process.
-      scratch: a folder that the task removes where this process is gone.
-    """
+    """The environment of a task: without the number of threads that Ray gives to libraries."""
     rest = {name: value for name, value in variables.items() if name != "OMP_NUM_THREADS"}
     return rest | {processes.SCRATCH: scratch}

@@ -19,11 +19,7 @@ _ENVIRONMENT = "pyvenv.cfg"
 
 
 class Carried:
-    """Files by the name that they have in the working folder of a task.
-
-    Args:
-      without: a folder that is left out, that of the results.
-    """
+    """Files by the name that they have in the working folder of a task."""
 
     def __init__(self, without: Path) -> None:
         self._without = without.resolve()

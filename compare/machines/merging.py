@@ -55,9 +55,7 @@ def merge(
     """The record of all tasks.
 
     Args:
-      results: what tasks gave.
       missing_parts: by name, the parts of those that gave nothing.
-      order: the names of all.
       cluster_nodes: by name, the nodes of the cluster; those that neither gave anything nor were lost are left out.
       size: that was asked for; None is the tour's.
     """
@@ -110,13 +108,6 @@ def in_common(environments: Sequence[Environment]) -> Environment:
 
 
 def part_without_result(workload: Any, size: str | None, reason: str, lost_on: tuple[str, ...]) -> Workload:
-    """The part of a workload that no node gave, and why.
-
-    Args:
-      workload: as it was named.
-      size: that was asked for.
-      reason: why it is missing.
-      lost_on: nodes that it was lost on.
-    """
+    """The part of a workload that no node gave, and why."""
     part = record_parts.not_judged(workload, size, Failure("both sides", "judge", reason))
     return replace(part, lost_on=lost_on)

@@ -81,12 +81,9 @@ class Schedule:
     """Tasks by number on nodes.
 
     Args:
-      count: of tasks.
-      nodes: that there are.
       most: nodes that a task may be lost on; with the last one it is given up.
       alone: whether a machine works on one task at a time, whichever of its nodes have it: nothing
         else disturbs what is timed.
-      report: receives every start and every loss.
     """
 
     def __init__(

@@ -95,12 +95,6 @@ class Where:
 def run(suite: Suite, where: Where, scratch: Path, reporter: Reporter) -> RunResult:
     """Give every task to a node; the record of all.
 
-    Args:
-      suite: what is given.
-      where: the cluster.
-      scratch: a folder for what travels.
-      reporter: receives every task.
-
     Raises:
       RequestError: there is no such cluster, its nodes are unlike each other, or no task can be carried out.
     """
@@ -215,10 +209,6 @@ class _Work:
 
 def usable_nodes(nodes: Sequence[replies.ClusterNode], reporter: Reporter) -> dict[str, replies.ClusterNode]:
     """The nodes that can be given tasks, by a name of each.
-
-    Args:
-      nodes: all.
-      reporter: receives those that say nothing.
 
     Raises:
       RequestError: there are none, or their versions differ.

@@ -45,15 +45,8 @@ def measure(
     A mode that fails at a batch (its process was killed, or took too long) is not tried at a larger one.
 
     Args:
-      workload: that trains.
-      size: of which all dimensions but the batch are taken.
       data: training data; None is the workload's own.
-      limit_bytes: of memory.
-      workers: start the processes.
-      reporter: receives every mode and batch size.
-      sizes: of batches.
       modes: by side.
-      main_pass: that is measured.
 
     Raises:
       RequestError: the workload does not train, or its batch is no dimension that can be chosen.

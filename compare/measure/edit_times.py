@@ -39,15 +39,7 @@ class EditPlan:
 
 
 def time_edit(before: Prepared, after: Prepared, plan: EditPlan, scratch: Path, reporter: Reporter) -> EditTime:
-    """The ratio of both, or why there is none.
-
-    Args:
-      before: the function before the edit.
-      after: and after it.
-      plan: how often and how long.
-      scratch: a folder for arrays in transit.
-      reporter: told of every pair.
-    """
+    """The ratio of both, or why there is none."""
     reporter.stage("times of both", plan.pairs)
     loadings = {BEFORE: before, AFTER: after, AGAIN: before}
     measurements: list[Measured[str]] = []

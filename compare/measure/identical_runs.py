@@ -32,13 +32,9 @@ def null_runs(
     Nothing is compared across sides, so parity is not judged.
 
     Args:
-      workload: that is timed.
       size: None takes the workload's size of the tour.
       sources: by side, its interpreter.
-      plan: of one run; its seed moves on from run to run.
-      runs: how many.
       timeout_s: seconds that one request may take.
-      reporter: receives every set of processes.
     """
     modes = {side: CONTROL_NAMES[:1] for side in sources}
     timings: list[Timing] = []

@@ -80,11 +80,6 @@ def measure_working_set(subject: Probed, kind: str, size_bytes: int) -> Bandwidt
 
     None where nobody could move it: on a GPU, a side without XLA there.
 
-    Args:
-      subject: what moves it.
-      kind: of traffic: read, copy or triad.
-      size_bytes: of the working set; it is kept within what can be measured.
-
     Raises:
       SideError: a side was lost.
     """
@@ -122,7 +117,6 @@ def work_of(part: Workload, program: Program) -> Work | None:
 
     Args:
       part: of the record: its `cost`, `dtype` and `compiled`.
-      program: what its frontend hands to XLA.
     """
     read, write = traffic(program)
     dtype = part.dtype.replace("bfloat", "bf").replace("float", "f")
@@ -141,10 +135,7 @@ def of_workload(
     None where no bandwidth was measured.
 
     Args:
-      subject: whose limits they are.
-      work: what a call needs.
       medians: seconds of a call by mode.
-      limits: of the same device, on the same threads.
       dispatch_s: the least that a call of any mode costs.
 
     Raises:

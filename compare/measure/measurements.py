@@ -72,9 +72,6 @@ def time_all(request: Request, to_time: Sequence[Timed], scratch: Path, reporter
 
     Args:
       request: what was asked for, with at least one plan.
-      to_time: workloads whose parity holds.
-      scratch: a folder for arrays in transit, caches and dumps.
-      reporter: is told of every step.
     """
     results = Measured({one.name: Measurements() for one in to_time})
     try:
@@ -162,12 +159,8 @@ def measure_limits(
     Asks one process a side. What it computes are probes, so that the first workload that it can load will do.
 
     Args:
-      to_time: workloads that lie under the limits.
-      workloads: what was measured of each, added to.
       medians: seconds of a call by workload and mode; a workload that is not among them gets no roofline.
       dispatch: what a call costs at least, by mode.
-      workers: start the processes, on the threads that the limits are those of.
-      reporter: is told of every workload.
     """
     limits: Limits | None = None
     threads = workers.threads
@@ -213,10 +206,6 @@ def measure_phases(
 
     Args:
       to_time: workloads to start in fresh processes.
-      workloads: what was measured of each, added to.
-      repeats: processes that a median is taken over.
-      workers: start the processes.
-      reporter: is told of every mode.
     """
     for one in to_time:
         measurements = workloads[one.name]
@@ -236,11 +225,7 @@ def measure_batches(
 
     Args:
       to_time: workloads; those that do not train are left out.
-      workloads: what was measured of each, added to.
       data: training data; None is the workload's own.
-      extras: batch sizes, and the limit of memory.
-      workers: start the processes.
-      reporter: is told of every mode and batch size.
     """
     for one in to_time:
         workload = one.prepared.workload

@@ -63,8 +63,6 @@ def judge(workers: Workers, small: Prepared, deliveries: Mapping[str, Collected]
     """Judge every peer as the port was judged. The port's parity has to hold.
 
     Args:
-      workers: that run the peers.
-      small: the workload at the size that parity is judged at.
       deliveries: by side, its results.
       doubles: float64 arrays of both sides.
     """
@@ -76,9 +74,7 @@ def join(to_time: Timed, results: Mapping[str, Peer], main_pass: str) -> Timed:
     """The workload with the peers that passed as further arms.
 
     Args:
-      to_time: the workload with both sides.
       results: by peer.
-      main_pass: that both sides are timed on.
     """
     modes = {**to_time.modes, **arms(results, main_pass)}
     return dataclasses.replace(to_time, prepared=with_peers(to_time.prepared), modes=modes)

@@ -65,7 +65,6 @@ class Workers:
         """A process of its own for one side.
 
         Args:
-          side: tf or jax.
           cache: folder of a compilation cache; None is without one.
           dump: folder that XLA writes what it compiles to.
         """
@@ -76,11 +75,6 @@ class Workers:
     @contextmanager
     def once(self, side: str, cache: Path | None = None, dump: Path | None = None) -> Iterator[Side]:
         """A process of its own for one side, closed after the block.
-
-        Args:
-          side: tf or jax.
-          cache: as for `start`.
-          dump: as for `start`.
 
         Raises:
           SideError: it does not come up.
@@ -103,10 +97,7 @@ def measure(
     """Phases by mode ("tf/jit"), and what failed. A mode whose cold processes fail has none.
 
     Args:
-      instance: the workload with its arrays.
       modes: by side, as `timed_sets.Timed` has them.
-      workers: start the processes.
-      reporter: receives every mode.
       repeats: processes that a median is taken over; a mode takes twice as many, and two more.
     """
     phases_by_mode: dict[str, Phases] = {}
@@ -125,11 +116,6 @@ def dispatch(workers: Workers, pair_count: int = 3, seed: int = 0) -> tuple[dict
     """By mode, the median over fresh processes of what a call costs that does next to nothing.
 
     The order in which the sides run is balanced; one of them works at a time.
-
-    Args:
-      workers: start the processes.
-      pair_count: processes of each side.
-      seed: of the order.
     """
     entries: dict[str, list[Entry]] = defaultdict(list)
     failures: list[Failure] = []

@@ -33,8 +33,6 @@ def measure(loading: Loading, workers: Workers, reporter: Reporter) -> dict[str,
 
     Args:
       loading: a workload to load, without which a worker computes nothing.
-      workers: start the processes, one at a time.
-      reporter: is told of every side.
     """
     reporter.stage("sizes that are handed to other threads", len(workers.live))
     return {name: _of_side(name, loading, workers, reporter) for name in workers.live}

@@ -56,7 +56,6 @@ def summarise(samples: Samples, recorded_sides: Sequence[str], thread_count: int
     """The record's timing and attribution of one workload, ratios withheld unless both sides used the threads asked.
 
     Args:
-      samples: of all pairs of processes.
       recorded_sides: sides that were replayed: they have no second process.
       thread_count: number of threads; None left it to the frameworks.
     """

@@ -102,7 +102,6 @@ def prepare_timing(instance: Prepared, deliveries: Mapping[str, Collected], part
     """Collect the modes of a workload to be timed, each distinct one once.
 
     Args:
-      instance: its arrays, at the size that is timed.
       deliveries: by side, its programs and modes.
       part: of the record, which says what a call needs.
     """
@@ -128,12 +127,9 @@ def measure(
     it compiled: compiling took most of the time of a set. None of them compiles, so that all are alike.
 
     Args:
-      workloads: with what is needed to time each.
       sources: by side and peer, which interpreter stands for it.
       plan: how many processes, how long, in which order, on how many threads.
-      scratch: a folder for arrays in transit and what was compiled.
       timeout_s: seconds that one request may take.
-      reporter: receives every workload of every set.
 
     Raises:
       Interrupted: by Ctrl-C or SIGTERM.
@@ -205,9 +201,7 @@ def needs_more(samples: Samples, plan: Plan, count: int) -> bool:
     """Whether a workload needs another pair of processes: identical code decides, never a ratio.
 
     Args:
-      samples: of the workload.
       plan: how many pairs, and the precision that identical code has to come to.
-      count: pairs so far.
     """
     return count < plan.pairs or not is_narrow(samples, plan.precision)
 

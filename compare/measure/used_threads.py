@@ -32,8 +32,6 @@ def verify(sides: Mapping[str, Side], count: int, device: Device = ON_CPU) -> Th
 
     Args:
       sides: by name.
-      count: threads that each should compute on.
-      device: that all of them compute on.
 
     Raises:
       SideError: a side cannot compile or run the probe.
@@ -47,11 +45,6 @@ def verify(sides: Mapping[str, Side], count: int, device: Device = ON_CPU) -> Th
 
 def observe(side: Side, probe: Program, count: int) -> Bound:
     """The processors that a side's threads may use, and how many threads compute a product at once.
-
-    Args:
-      side: with a workload loaded.
-      probe: multiplies two matrices.
-      count: threads that it should compute on.
 
     Raises:
       SideError: the side cannot compile or run it.

@@ -45,7 +45,6 @@ def missing(nodes: Sequence[Operation], table: RawTable) -> tuple[Missing, ...]:
 
     Args:
       nodes: of its graph, and of the functions that it calls.
-      table: what is known of operations.
     """
     counts: dict[tuple[str, Lack, str], Counter[str]] = {}
     finder = Finder(table.operations)
@@ -61,12 +60,7 @@ def missing(nodes: Sequence[Operation], table: RawTable) -> tuple[Missing, ...]:
 
 
 def lacking(node: Operation, finder: Finder) -> Iterator[tuple[Lack, str]]:
-    """What one node lacks, and why.
-
-    Args:
-      node: of a graph.
-      finder: knows what is known of its type.
-    """
+    """What one node lacks, and why."""
     operation = finder.find(node.type)
     if operation.operation is None:
         yield "compile", "this TensorFlow does not have it: whether the library that does compiles it is not known"

@@ -50,7 +50,6 @@ def join(
 
     Args:
       registrations: by name.
-      rows_run: the rows that were tried.
       trials: what became of them, in the same order, and of further calls.
     """
     about = {name: [] for name in registrations} | _declarations(registrations)

@@ -45,7 +45,6 @@ def bands_of(expected: np.ndarray, originals: Sequence[np.ndarray], model_scale:
 
     Args:
       expected: the float64 values of the original.
-      originals: the same leaf by the original's modes in their own dtype, which separate values from noise.
       model_scale: the largest value of the pass, for a leaf of zeros.
     """
     sizes = np.abs(wide(expected))

@@ -37,14 +37,7 @@ class RunPair:
 def hold_to_either(
     evidence: Evidence, place: Place, runs: RunPair, hold_leaf: Callable[[RunPair], list[Held]]
 ) -> list[Held]:
-    """Compare a leaf with the reference; where it fails, with the other mode, and with the reference elsewhere.
-
-    Args:
-      evidence: has TensorFlow's runs.
-      place: names the leaf and both runs.
-      runs: of the port and of the reference.
-      hold_leaf: compares one leaf.
-    """
+    """Compare a leaf with the reference; where it fails, with the other mode, and with the reference elsewhere."""
     comparisons, port = hold_leaf(runs), runs.port
     pass_, case, leaf = place.pass_, place.case, place.leaf
     where = disagreement(evidence, pass_, case, leaf)

@@ -146,21 +146,13 @@ class Evidence:
         """What errors of a run are relative to.
 
         Args:
-          pass_: the pass.
-          case: the case.
           expected: the float64 values of the run, by leaf.
         """
         made_of = self.outputs, self.further, expected
         return self.once(("scales", pass_, case), made_of, lambda: self.measured_scales(pass_, case, expected))
 
     def once(self, key: tuple[str, ...], made_of: tuple[object, ...], compute: Callable[[], Value]) -> Value:
-        """What is computed of a run, again only where one of the objects that it is made of is another.
-
-        Args:
-          key: what it is called.
-          made_of: these objects.
-          compute: computes it.
-        """
+        """What is computed of a run, again only where one of the objects that it is made of is another."""
         entry = self._computed.get(key)
         if entry is None or any(one is not other for one, other in zip(entry[0], made_of, strict=True)):
             entry = self._computed[key] = made_of, compute()
@@ -170,8 +162,6 @@ class Evidence:
         """As `scales`, measured anew: of values in the place of the reference's.
 
         Args:
-          pass_: the pass.
-          case: the case.
           expected: the float64 values of the run, by leaf.
         """
         expected = {leaf: self._representable(pass_, leaf, array) for leaf, array in expected.items()}
@@ -219,13 +209,7 @@ class Evidence:
         return next((mode for mode in modes if (mode, pass_, case) in self.outputs), TF_REFERENCE)
 
     def is_wide(self, pass_: str, case: str, leaf: str) -> bool:
-        """Whether the original's own result, as it is written, is float64 already.
-
-        Args:
-          pass_: the pass.
-          case: the case.
-          leaf: the name of the result.
-        """
+        """Whether the original's own result, as it is written, is float64 already."""
         runs = self.trajectories.get((TF_REFERENCE, FLOAT32), {}) if pass_ == STEP else {}
         array = (runs or self.outputs.get((TF_REFERENCE, pass_, case), {})).get(leaf)
         return array is not None and array.dtype.name in WIDE
@@ -244,7 +228,6 @@ class Evidence:
         """Why a run is missing, in one sentence: what its side failed at, of that run before any other.
 
         Args:
-          source: a mode, or a side.
           pass_: the pass; empty of any.
           dtype: of the run; empty of any.
         """
@@ -291,7 +274,6 @@ def double_mode(evidence: Evidence, side: str) -> str:
     That of its promoted step before others: where there is one, the other runs do not compute in float64 throughout.
 
     Args:
-      evidence: has the training runs.
       side: "tf" or "jax".
     """
     modes = sorted(mode for mode, dtype in evidence.trajectories if dtype == FLOAT64 and side_of(mode) == side)

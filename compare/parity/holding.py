@@ -151,7 +151,6 @@ def mismatch(place: Place, actual: np.ndarray | None, expected: np.ndarray | Non
     """Why two arrays cannot be compared element by element; empty where they can.
 
     Args:
-      place: what is compared with what.
       actual: f[...], None where the run lacks the leaf.
       expected: f[...], likewise.
     """
@@ -174,11 +173,7 @@ def missing_runs(
     missing, a float64 run, which the port need not have, or an answer of a worker that was lost.
 
     Args:
-      context: knows why a run is missing.
-      place: what is compared with what.
       actual: the leaves of one run, None where it is missing.
-      expected: the leaves of the other, likewise.
-      dtypes: of the actual and of the expected leaves.
     """
     runs = zip((place.found_from, place.expected_from), (actual, expected), dtypes, strict=True)
     absent = [(source, dtype) for source, run, dtype in runs if run is None]
@@ -192,24 +187,12 @@ def missing_runs(
 
 
 def leave_open(place: Place, reason: str, dtype: str) -> Held:
-    """A comparison that cannot be made, since one of the two is missing: neither a pass nor a failure.
-
-    Args:
-      place: what would be compared with what.
-      reason: why it is missing.
-      dtype: of what is missing.
-    """
+    """A comparison that cannot be made, since one of the two is missing: neither a pass nor a failure."""
     return Held(place, dtype, Distance(math.inf), None, None, NOT_JUDGED, messages.cannot_compare(place, reason))
 
 
 def refuse(place: Place, problem: str, dtype: str) -> Held:
-    """A comparison that fails before any value is looked at; no declared deviation covers it.
-
-    Args:
-      place: what is compared with what.
-      problem: why it fails.
-      dtype: of what was found.
-    """
+    """A comparison that fails before any value is looked at; no declared deviation covers it."""
     message = messages.cannot_compare(place, problem)
     return Held(place, dtype, Distance(math.inf), None, None, FAIL, message)
 
@@ -229,13 +212,7 @@ def hold(
     empty.
 
     Args:
-      context: the evidence, and TensorFlow's own noise.
-      place: what is compared with what.
-      far: the error, and where it is largest.
       bound: what the error may be.
-      dtype: of what was found.
-      notes: further remarks for the message.
-      says: that its regions were judged, or which other mode is expected.
     """
     own_noise = context.noise.get((place.pass_, place.case, place.leaf))
     verdict = PASS if bound.holds(far.error) else FAIL
@@ -277,8 +254,6 @@ def explain_bound(evidence: Evidence, pass_: str, bound: Bound) -> tuple[str, ..
 
     Args:
       evidence: knows where float64 arrays came from.
-      pass_: the pass.
-      bound: the bound that is explained.
     """
     constants = (messages.constants(bound.allowance, sources(evidence, pass_)),) if bound.allowance else ()
     return (*constants, messages.formula(bound.formula)) if bound.formula else constants

@@ -131,7 +131,6 @@ def distance_at(actual: np.ndarray, expected: np.ndarray, position: int, error: 
       actual: x[...]
       expected: x[...], of the same shape.
       position: the index into the flattened arrays.
-      error: the error there.
     """
     index = tuple(int(i) for i in np.unravel_index(position, expected.shape))
     return Distance(error, index, actual[index], expected[index])

@@ -38,15 +38,7 @@ def where(place: Place, index: tuple[int, ...] = ()) -> str:
 
 
 def error_beside_bound(place: Place, far: Distance, dtype: str, bound: str, notes: tuple[str, ...]) -> str:
-    """An error with both values, beside its bound.
-
-    Args:
-      place: what is compared with what.
-      far: the error, and where it is largest.
-      dtype: of what was found.
-      bound: the bound as text.
-      notes: further remarks.
-    """
+    """An error with both values, beside its bound."""
     values = f"{place.found_from} {far.found!s} ({dtype}), {place.expected_name} {far.expected!s}"
     comparison = "; ".join((f"error {far.error:.3g} of the largest value, bound {bound}", *notes))
     return f"{where(place, far.index)}: {values}; {comparison}"
@@ -58,25 +50,12 @@ def cannot_compare(place: Place, problem: str) -> str:
 
 
 def absent(source: str, dtype: str, why: str) -> str:
-    """A run that is missing.
-
-    Args:
-      source: a mode, or a side.
-      dtype: of the arrays that are missing.
-      why: what the side failed at.
-    """
+    """A run that is missing."""
     return f"{source} gave no {dtype} arrays: {why}"
 
 
 def nothing(workload: str, gate: str, tf: str, jax: str) -> str:
-    """A gate without any evidence.
-
-    Args:
-      workload: its name.
-      gate: its name.
-      tf: what TensorFlow failed at.
-      jax: what JAX failed at.
-    """
+    """A gate without any evidence."""
     return f"{workload}: {gate} gate: no evidence; tf: {tf}; jax: {jax}"
 
 
@@ -84,8 +63,6 @@ def one_sided(holder: str, other: str, array: np.ndarray) -> str:
     """A leaf that only one of the two has.
 
     Args:
-      holder: what has the leaf.
-      other: what lacks it.
       array: x[...], the leaf.
     """
     return f"only {holder} has it, {describe_array(array)}; {other} does not"
@@ -96,10 +73,6 @@ def unequal(what: str, found_from: str, actual: object, expected_from: str, expe
 
     Args:
       what: "shape" or "dtype".
-      found_from: the mode or side of the first.
-      actual: its shape or dtype.
-      expected_from: the mode or side of the other.
-      expected: its shape or dtype.
     """
     return f"{what} {actual} in {found_from}, {expected} in {expected_from}"
 
@@ -119,7 +92,6 @@ def half(actual: str, expected: str) -> str:
 
     Args:
       actual: the dtype of the port.
-      expected: that of the original.
     """
     return f"{actual} for {expected}, as JAX has it without jax_enable_x64: every value of the original fits"
 
@@ -137,9 +109,6 @@ def not_double(source: str, dtype: object, gate: str, apart: float) -> str:
     """A float64 run that was none.
 
     Args:
-      source: the mode or side that ran.
-      dtype: of what it gave.
-      gate: the name of the gate.
       apart: the relative difference of the two sides.
     """
     return (
@@ -157,8 +126,6 @@ def differing(count: int, total: int, is_float: bool) -> str:
     """How much of a leaf differs where it must not.
 
     Args:
-      count: elements that differ.
-      total: elements of the leaf.
       is_float: whether they are floats, compared by their patterns of NaN and infinities.
     """
     rule = "NaN and infinities must stand in the same places" if is_float else "integers and booleans must be equal"
@@ -166,13 +133,7 @@ def differing(count: int, total: int, is_float: bool) -> str:
 
 
 def tf_disagrees(eager: object, xla: object, index: tuple[int, ...]) -> str:
-    """TensorFlow unlike itself: then no port can agree with both.
-
-    Args:
-      eager: the value in mode eager.
-      xla: the value in mode jit.
-      index: where in the leaf.
-    """
+    """TensorFlow unlike itself: then no port can agree with both."""
     return f"TF itself differs at {list(index)}: tf/eager {eager!s}, tf/jit {xla!s}"
 
 
@@ -182,11 +143,7 @@ def modes_disagree(
     """Two modes of TensorFlow that disagree, as a finding of its own.
 
     Args:
-      place: where, with both modes.
-      index: the first element at which they do.
-      values: what each gives there.
       elements: how many elements they disagree at.
-      follows: the mode that the port agrees with.
     """
     one, other = f"{place.found_from} {values[0]!s}", f"{place.expected_from} {values[1]!s}"
     more = f" and {elements - 1:,} more" if elements > 1 else ""
@@ -225,11 +182,8 @@ def regions_hold(pass_: str, regions: int, count_open: int, kinds: int, calls: i
     """Structural rules prove some regions of a pass, and the others hold in every call.
 
     Args:
-      pass_: forward or gradients.
-      regions: how many there are.
       count_open: how many are not proved.
       kinds: how many of these differ: one of each kind runs in a call.
-      calls: of the sweep.
     """
     if not count_open:
         return f"{pass_}: all {regions} regions are proved equal"
@@ -242,9 +196,7 @@ def amplification(regions: int, count_open: int, calls: int) -> str:
     """Why a run in float32 may come apart from float64.
 
     Args:
-      regions: how many there are.
       count_open: how many are not proved equal.
-      calls: on which these were judged.
     """
     proofs = f"{regions - count_open} of {regions} regions are proved equal"
     times = "1 call" if calls == 1 else f"{calls} calls"
@@ -261,7 +213,6 @@ def drawn_within(name: str, table: int) -> str:
     """Integers that were drawn within what they index.
 
     Args:
-      name: of the input.
       table: how many elements there are to pick from.
     """
     return (
@@ -274,9 +225,6 @@ def beside_ties(pass_: str, case: str, beside: str, counts: tuple[int, int], asi
     """Elements of a case of kinks that rounding decides.
 
     Args:
-      pass_: the pass.
-      case: the case.
-      beside: the case in its place.
       counts: how many elements, of how many.
       aside: by how much of itself a number was moved.
     """
@@ -289,16 +237,7 @@ def beside_ties(pass_: str, case: str, beside: str, counts: tuple[int, int], asi
 
 
 def breaks(workload: str, pass_: str, input_name: str, mode: str, extents: Sequence[Extent], worst: Broken) -> str:
-    """Where the port stops holding while the original goes on.
-
-    Args:
-      workload: its name.
-      pass_: the pass.
-      input_name: the input that was swept.
-      mode: the port's mode.
-      extents: between which magnitudes each pattern of inputs holds.
-      worst: where the port stops holding.
-    """
+    """Where the port stops holding while the original goes on."""
     outcome = worst.outcome
     extent = next(extent for extent in extents if extent.pattern == worst.pattern)
     inputs = f"{input_name} {worst.pattern}{worst.magnitude:.3g}"

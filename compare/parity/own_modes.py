@@ -56,14 +56,7 @@ def disagreeing(one: np.ndarray, other: np.ndarray, model: float = 0.0) -> np.nd
 
 
 def disagreement(evidence: Evidence, pass_: str, case: str, leaf: str) -> np.ndarray | None:
-    """Where the float64 runs of TensorFlow's two modes disagree; None where they do not, or one is not known.
-
-    Args:
-      evidence: has both runs.
-      pass_: the pass.
-      case: the case.
-      leaf: the leaf.
-    """
+    """Where the float64 runs of TensorFlow's two modes disagree; None where they do not, or one is not known."""
     reference, other = evidence.doubles.get(("tf", pass_, case), {}), _other(evidence, pass_, case)
     if leaf not in reference or leaf not in other:
         return None
@@ -85,8 +78,6 @@ def followed_exactly(evidence: Evidence, place: Place, port: np.ndarray, eager: 
     """The mode that the port follows instead of eager, in the whole leaf; None where there is none that is right.
 
     Args:
-      evidence: has the runs of all modes.
-      place: what is compared.
       port: x[...], what is compared by integers, or by the places of NaN and infinities.
       eager: x[...], TensorFlow's in mode eager.
     """
@@ -112,13 +103,7 @@ def _is_right(evidence: Evidence, place: Place, theirs: np.ndarray, where: np.nd
 
 
 def other_scales(evidence: Evidence, pass_: str, case: str) -> Scales:
-    """What errors are relative to where a run is held to the other mode.
-
-    Args:
-      evidence: has the run of that mode.
-      pass_: the pass.
-      case: the case.
-    """
+    """What errors are relative to where a run is held to the other mode."""
     return evidence.measured_scales(pass_, case, _other(evidence, pass_, case))
 
 
@@ -126,10 +111,6 @@ def held_elsewhere(evidence: Evidence, pass_: str, case: str, leaf: str, where: 
     """The float64 reference without the elements of a leaf at which the modes disagree: these are zero.
 
     Args:
-      evidence: has the reference.
-      pass_: the pass.
-      case: the case.
-      leaf: the leaf.
       where: bool[...], these elements.
     """
     reference = evidence.doubles["tf", pass_, case]
@@ -142,9 +123,6 @@ def nearest(evidence: Evidence, pass_: str, case: str, leaf: str, run: np.ndarra
 
     Args:
       evidence: has both float64 runs.
-      pass_: the pass.
-      case: the case.
-      leaf: the leaf.
       run: x[...], of a mode of TensorFlow.
     """
     reference, where = evidence.doubles["tf", pass_, case][leaf], disagreement(evidence, pass_, case, leaf)
@@ -158,14 +136,7 @@ def nearest(evidence: Evidence, pass_: str, case: str, leaf: str, run: np.ndarra
 
 
 def other_leaf(evidence: Evidence, pass_: str, case: str, leaf: str) -> np.ndarray:
-    """What the other mode gives in float64.
-
-    Args:
-      evidence: has it.
-      pass_: the pass.
-      case: the case.
-      leaf: the leaf.
-    """
+    """What the other mode gives in float64."""
     return _other(evidence, pass_, case)[leaf]
 
 
@@ -173,8 +144,6 @@ def found_in_double(evidence: Evidence, place: Place, where: np.ndarray, other: 
     """The finding that TensorFlow's modes disagree in float64.
 
     Args:
-      evidence: has both runs.
-      place: what is compared.
       where: bool[...], the elements at which they do.
       other: whether the port agrees with the other mode than the one that the reference is of.
     """
@@ -193,11 +162,7 @@ def report_disagreement(
     """A finding about TensorFlow, by the first element at which two of its modes disagree.
 
     Args:
-      place: what is compared.
-      modes: the two.
-      values: what each gives.
       where: bool[...], the elements at which they disagree.
-      follows: the mode that the port agrees with.
     """
     index = tuple(int(i) for i in np.unravel_index(int(np.argmax(where)), where.shape))
     ours = replace(place, found_from=modes[0], expected_from=modes[1])

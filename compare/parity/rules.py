@@ -39,37 +39,17 @@ Base = Callable[[str, float, float], float]
 
 
 def forward_base(leaf: str, scale: float, model_scale: float) -> float:
-    """Each output is held against its own size.
-
-    Args:
-      leaf: the name of the output.
-      scale: its largest value.
-      model_scale: the largest value of all outputs.
-    """
+    """Each output is held against its own size."""
     return SEMANTICS_BOUND
 
 
 def gradient_base(leaf: str, scale: float, model_scale: float) -> float:
-    """A gradient that is analytically zero has only noise, of the size that the largest gradient rounds to.
-
-    Args:
-      leaf: the name of the weight or input.
-      scale: the largest value of its gradient.
-      model_scale: the largest value of all gradients.
-    """
+    """A gradient that is analytically zero has only noise, of the size that the largest gradient rounds to."""
     return max(SEMANTICS_BOUND, DOUBLE_FLOOR * model_scale / scale)
 
 
 def compare_doubles(context: Context, gate: str, pass_: str, cases: Iterable[str], base: Base) -> list[Held]:
-    """The port in float64 against the original in float64.
-
-    Args:
-      context: the evidence, and TensorFlow's own noise.
-      gate: the name of the gate.
-      pass_: the pass.
-      cases: the cases to compare.
-      base: gives the bound of a leaf from its scale and the model's.
-    """
+    """The port in float64 against the original in float64."""
     evidence = context.evidence
     comparisons: list[Held] = []
     for case in cases:
@@ -121,14 +101,7 @@ def _narrow(place: Place, port: np.ndarray, expected: np.ndarray) -> tuple[str, 
 
 
 def compare_rounding(context: Context, gate: str, pass_: str, cases: Iterable[str]) -> list[Held]:
-    """Every mode of the port in the twins' dtypes against the oracle, bounded by what TensorFlow's modes reach.
-
-    Args:
-      context: the evidence, and TensorFlow's own noise.
-      gate: the name of the gate.
-      pass_: the pass.
-      cases: the cases to compare.
-    """
+    """Every mode of the port in the twins' dtypes against the oracle, bounded by what TensorFlow's modes reach."""
     evidence = context.evidence
     cases = tuple(cases)
     oracles = {case: run for case in cases if (run := evidence.doubles.get(("tf", pass_, case))) is not None}

@@ -80,8 +80,6 @@ def by_leaf(values: Values, rounding: Rounding, *, until_broken: bool = False) -
     """Judge each leaf that has exact values.
 
     Args:
-      values: of one call.
-      rounding: of it.
       until_broken: whether to stop at the first leaf that breaks: more samples may show that it does not.
     """
     outcomes: dict[str, Outcome] = {}
@@ -161,13 +159,7 @@ def _holds(leaf: str, values: Values, rounding: Rounding) -> bool:
 
 
 def weigh_leaf(leaf: str, values: Values, rounding: Rounding) -> Outcome:
-    """Judge a leaf of floats, element by element.
-
-    Args:
-      leaf: its name.
-      values: of one call.
-      rounding: of it.
-    """
+    """Judge a leaf of floats, element by element."""
     exact, original, port = (wide(leaves[leaf]) for leaves in (values.exact, values.original, values.found))
     with np.errstate(all="ignore"):
         spread = np.max(
@@ -256,8 +248,6 @@ def comparison(reach: Reached, dtype: str, declared_bound: float) -> Comparison:
     """A sweep as a row of the gate: the break that decides, or none.
 
     Args:
-      reach: the result of sweeping one input.
-      dtype: of the sweep.
       declared_bound: the bound that the workload's deviations of this gate raise it to.
     """
     row = Comparison(

@@ -33,7 +33,6 @@ def judge_modes(evidence: Evidence, dtype: str, stand_in: bool = False, missing:
 
     Args:
       evidence: the outputs of all modes, and the float64 results under "tf".
-      dtype: of the inputs.
       stand_in: whether TensorFlow's eager mode was computed in int64; a result that disagrees with that is not judged.
       missing: why there are no float64 results, where there are none.
     """

@@ -6,23 +6,12 @@ from collections.abc import Mapping, Sequence
 
 
 def at_sizes(gate: str, sizes: str, reason: str) -> str:
-    """A gate that is not judged at another size.
-
-    Args:
-      gate: its name.
-      sizes: the dimensions.
-      reason: why.
-    """
+    """A gate that is not judged at another size."""
     return f"{gate} gate: not judged at {sizes}: {reason}"
 
 
 def not_swept(pass_: str, elements: int) -> str:
-    """A pass has too many inputs for a sweep.
-
-    Args:
-      pass_: forward or gradients.
-      elements: of the inputs.
-    """
+    """A pass has too many inputs for a sweep."""
     return f"{pass_}: not swept, because hundreds of calls on {elements:,} elements take minutes: judge a smaller size"
 
 
@@ -85,8 +74,6 @@ def one_branch(side: str, condition: str, line: str, holds: bool, why: str = _WI
     """A decision that every case took one way.
 
     Args:
-      side: whose program decides.
-      condition: the condition as text.
       line: the user's line; empty where it is not known.
       holds: whether the condition held in every case.
       why: why no case decides it the other way, and what to do.
@@ -96,12 +83,7 @@ def one_branch(side: str, condition: str, line: str, holds: bool, why: str = _WI
 
 
 def refused_kinks(cases: Sequence[str], reason: str) -> str:
-    """The original refuses such inputs, so that the port is not judged there.
-
-    Args:
-      cases: at least one.
-      reason: what TensorFlow said of the first.
-    """
+    """The original refuses such inputs, so that the port is not judged there."""
     return f"TensorFlow refuses {', '.join(cases)}: {reason.rstrip('.')}; the port is not judged there"
 
 
@@ -123,8 +105,6 @@ def never_decided(side: str, line: str, steps: int) -> str:
     """A decision by a counter that comes out one way for as long as counters were run.
 
     Args:
-      side: whose step decides.
-      line: the user's line.
       steps: for how many steps counters were run.
     """
     return (
@@ -150,8 +130,6 @@ def never_turned(side: str, condition: str, line: str, holds: bool) -> str:
     """A decision of the training step over data that no changed batch turned.
 
     Args:
-      side: whose step decides.
-      condition: the condition as text.
       line: the user's line; empty where it is not known.
       holds: whether it held in every step.
     """

@@ -81,14 +81,7 @@ def judge_held(evidence: Evidence, leaves: Leaves) -> Parity:
 
 
 def with_sweep(parity: Parity, workload: str, swept: Swept, deviations: Sequence[_spec.Deviation]) -> Parity:
-    """The parity with its last gate judged.
-
-    Args:
-      parity: as `judge` gives it.
-      workload: its name.
-      swept: the result of the sweep.
-      deviations: the workload's deviations of this gate.
-    """
+    """The parity with its last gate judged."""
     bound = max((deviation.bound for deviation in deviations), default=0.0)
     comparisons = tuple(comparison(reach, swept.dtype, bound) for reach in swept.reached)
     stale = bool(deviations) and bool(comparisons) and all(reach.verdict == PASS for reach in swept.reached)
@@ -113,7 +106,6 @@ def with_sizes(parity: Parity, parities: Sequence[tuple[AtSize, Parity | None]],
     What fails there fails, and what is not judged there is not judged.
 
     Args:
-      parity: that of the workload's own size.
       parities: each size with its own parity, None where a side gave nothing that could be judged.
       varies: whether any dimension is named.
     """
@@ -194,10 +186,6 @@ def find_amplified(evidence: Evidence, leaves: Leaves) -> frozenset[tuple[str, s
     Those are runs in float32 that hold in float64, and training runs that fail in float64 by what constants rounded to
     float32 may explain, if weights are kept after each step: otherwise the error is of steps that nothing judges. Where
     the original's own results are float64, roundings to float32 are what a port must not make.
-
-    Args:
-      evidence: has the original's results.
-      leaves: the comparisons of each gate.
     """
     everything = [leaf for gate in leaves.values() for leaf in gate]
     failing = [leaf for leaf in everything if leaf.verdict == FAIL]

@@ -25,11 +25,6 @@ BATCH = 8
 def judge_all(names: Sequence[LayoutName], steps: SizedSteps, worker: DeviceWorker) -> tuple[JudgedLayout, ...]:
     """Each layout on CPU devices: the result of the partitioned program against that of one device.
 
-    Args:
-      names: of layouts.
-      steps: at a small size.
-      worker: runs what is partitioned.
-
     Raises:
       RequestError: the workload refuses the batch.
       SideError: JAX does not deliver the step.
@@ -64,8 +59,6 @@ def against(name: str, axes: Mapping[str, int], results: Arrays, expected: Array
     """Results held against those of one device, by the gate that the four cells of program and compiler pass.
 
     Args:
-      name: of the layout.
-      axes: of its mesh.
       results: by name, of the layout.
       expected: by name, of one device.
 

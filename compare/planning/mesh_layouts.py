@@ -43,12 +43,6 @@ class Layout:
 def layout(name: LayoutName, devices: int, island: int, program: Program) -> Layout:
     """A layout on a cluster; model parallel parts stay within an island of the fast link where it is mixed.
 
-    Args:
-      name: of the layout.
-      devices: how many there are.
-      island: of so many devices with the fast link.
-      program: the training step.
-
     Raises:
       Unfit: heads or features do not divide.
     """
@@ -76,8 +70,6 @@ def sharding(mesh_layout: Layout, program: Program, batch_axes: Mapping[str, int
     """How every parameter and result of a training step is split.
 
     Args:
-      mesh_layout: the layout.
-      program: the training step.
       batch_axes: by input, which of its axes are examples; None where none is.
 
     Raises:

@@ -62,15 +62,7 @@ class _Compiled:
 def plan_cluster(
     cluster: Cluster, steps: SizedSteps, request: Asked, worker: DeviceWorker, reporter: Reporter
 ) -> PlannedCluster:
-    """One cluster with every layout. A layout that does not fit or compile costs its row alone.
-
-    Args:
-      cluster: the devices.
-      steps: of the workload.
-      request: what is planned.
-      worker: compiles.
-      reporter: receives every layout.
-    """
+    """One cluster with every layout. A layout that does not fit or compile costs its row alone."""
     links = [link for link in (cluster.inside, cluster.between) if link]
     part = PlannedCluster(
         target=cluster.name,

@@ -57,11 +57,8 @@ class SizedSteps:
     """A workload's training step at any batch, and where it has the dimension `layers`, at any number of them.
 
     Args:
-      pool: has JAX.
-      workload: what trains.
       size: of it; None takes the default.
       data: a file of training data; None takes the workload's own.
-      scratch: a folder to draw arrays into.
 
     Raises:
       RequestError: the workload has no such size, does not train, or has no batch that can be chosen.
@@ -77,8 +74,6 @@ class SizedSteps:
         """The step for a platform.
 
         Args:
-          platform: that it is lowered for.
-          batch: examples of a step, on all devices together.
           layers: None takes those of the size.
 
         Raises:

@@ -39,7 +39,6 @@ def before_activations(body: Body, call_text: str) -> Logits | None:
     """The logits of a call; None where no output is that of a softmax or sigmoid.
 
     Args:
-      body: of the call.
       call_text: how it calls the method that gives them: "self.logits(x)".
     """
     result = ast.parse(body.result, mode="eval").body

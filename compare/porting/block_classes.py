@@ -79,8 +79,6 @@ def block_of(
     """The class of a block.
 
     Args:
-      units: the sequence that contains the copies.
-      pattern: the block.
       names: the parameters of the model's call, by the numbers of tensors.
       widths: the sizes of the last axes of tensors, by number; None or absent if unknown.
     """
@@ -326,14 +324,7 @@ def constructor_call(row: Sequence[str], class_name: str) -> str:
 
 
 def list_call(block: Block, members: slice, class_name: str, add_table: Callable[[], str]) -> str:
-    """The call that makes a list of copies.
-
-    Args:
-      block: the block.
-      members: which of its copies are in the list.
-      class_name: the class of the block.
-      add_table: adds a table of all rows to the module and returns its name.
-    """
+    """The call that makes a list of copies."""
     rows = block.rows[members]
     if len({*rows}) == 1:
         return f"nnx.List({constructor_call(rows[0], class_name)} for _ in range({len(rows)}))"

@@ -51,8 +51,6 @@ def fold(units: Sequence[Unit], outputs: Sequence[int], classes: Classes) -> lis
 
     Args:
       units: the units; each follows the units that it needs.
-      outputs: the tensors that the model returns.
-      classes: the module that the classes of blocks go to.
     """
     units = _by_branches(units, outputs)
     while True:

@@ -22,7 +22,6 @@ def attribute_name(names: Sequence[str], kind: str) -> str:
 
     Args:
       names: the name of the layer in each copy, without the prefix of the copy.
-      kind: the kind of the layer, as an identifier.
     """
     words = shared_words(names)
     # The number of a layer in its block comes last: "1_conv" is conv_1.
@@ -50,7 +49,6 @@ def block_class(prefixes: Sequence[str], role: str, model: str) -> str:
 
     Args:
       prefixes: the common prefix of the layer names of each copy; "" if they have none.
-      role: the word for the block if the prefixes contain none.
       model: the name of the model, which is no part of the name.
     """
     words = shared_words([prefix.removeprefix(model) for prefix in prefixes]) if all(prefixes) else ""

@@ -34,12 +34,7 @@ _PARAMETER = 2
 
 
 def find_block(steps: Sequence[Step], outputs: Sequence[int]) -> Pattern | None:
-    """The block that saves the most lines; None if no block saves enough.
-
-    Args:
-      steps: the sequence; each step follows the steps that it needs.
-      outputs: the tensors that the sequence returns.
-    """
+    """The block that saves the most lines; None if no block saves enough."""
     last_reads, best, most = last_reads_of(steps, outputs), None, 0.0
     for repeat in find_repeats(steps, outputs):
         pattern = add_variants(steps, outputs, pattern_of(steps, repeat))
@@ -62,13 +57,7 @@ def _savings(steps: Sequence[Step], pattern: Pattern, last_reads: Mapping[int, i
 
 
 def add_variants(steps: Sequence[Step], outputs: Sequence[int], pattern: Pattern) -> Pattern:
-    """A block that also has its variants as copies.
-
-    Args:
-      steps: the sequence; each step follows the steps that it needs.
-      outputs: the tensors that the sequence returns.
-      pattern: the block.
-    """
+    """A block that also has its variants as copies."""
     last_reads = last_reads_of(steps, outputs)
     while (wider := _widen(steps, last_reads, pattern)) is not None:
         pattern = wider

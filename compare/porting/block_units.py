@@ -106,8 +106,6 @@ def fill(text: str, attribute: str, names: Mapping[int, str]) -> str:
     """The text of a call with names in place of its placeholders.
 
     Args:
-      text: the text with placeholders.
-      attribute: the attribute of the module.
       names: the names of variables, by the numbers of tensors.
     """
     text = text.replace(own(), f"self.{attribute}")
@@ -130,7 +128,6 @@ def calls_of(
     Args:
       units: the units with their attributes.
       inputs: the parameters of the method, by the numbers of tensors.
-      outputs: the tensors that the method returns.
     """
     uses = Counter(number for unit, _ in units for number in unit.reads)
     uses.update(outputs)
@@ -143,13 +140,7 @@ def calls_of(
 
 
 def lines_of(unit: Unit, attribute: str, variables: Variables) -> tuple[list[Line | Unchanged | str], list[str]]:
-    """The lines of a call, and the variables of its outputs.
-
-    Args:
-      unit: the unit.
-      attribute: its attribute.
-      variables: the variables of the method; this function updates them.
-    """
+    """The lines of a call, and the variables of its outputs."""
     alive = variables.names
     if unit.looped is not None:
         variables.read([unit.looped])

@@ -20,8 +20,6 @@ def methods_of(
     """The lines of the methods, and the logits that one of them gives; None where there are none.
 
     Args:
-      body: of the call.
-      parameters: of it.
       may_split: whether logits are looked for.
       is_penalized: whether it adds to the loss, as regularizers of activities do: a method gives that beside then.
     """

@@ -24,8 +24,6 @@ def cast(layer: SourceLayer, call: Call, graph: Graph, variables: Mapping[int, s
     """The variables of a layer without weights in a type no narrower than it computes in, to which Keras casts.
 
     Args:
-      layer: that takes them.
-      call: of it.
       graph: that the call is in.
       variables: by the number of a tensor.
     """

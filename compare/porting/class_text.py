@@ -87,12 +87,7 @@ def shape_text(shape: Sequence[int | None]) -> str:
 
 
 def place_text(owner: WrittenClass, place: Place) -> str:
-    """The lines of a class of which the call is left to be written: its modules have their weights.
-
-    Args:
-      owner: what it is made of.
-      place: that stands for it.
-    """
+    """The lines of a class of which the call is left to be written: its modules have their weights."""
     title = f"To be written: the call of {place.subject}. What it is made of has its weights."
     return _text(owner, title, place.method())
 
@@ -106,7 +101,6 @@ def class_text(owner: WrittenClass, methods: Sequence[str], parameters: Mapping[
     """The lines of a class.
 
     Args:
-      owner: what it is made of.
       methods: the lines of its call, and of what that calls.
       parameters: of its call, by the name of the input.
     """

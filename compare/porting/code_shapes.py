@@ -38,7 +38,6 @@ def shape_of(text: str, *, with_texts: bool = False) -> Shape:
     """The shape of an expression.
 
     Args:
-      text: the expression.
       with_texts: whether strings count as numbers do.
     """
     tree = _parse(text)
@@ -47,12 +46,7 @@ def shape_of(text: str, *, with_texts: bool = False) -> Shape:
 
 
 def merge(texts: Sequence[str], hole: Hole) -> str:
-    """One expression for several of the same shape.
-
-    Args:
-      texts: the expressions.
-      hole: returns the expression for a value that differs.
-    """
+    """One expression for several of the same shape."""
     if len({*texts}) == 1:
         return texts[0]
     text = ast.unparse(_without_ones(_merge([_parse(text) for text in texts], "", hole)))

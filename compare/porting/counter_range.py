@@ -43,7 +43,6 @@ def require_range(
     """Check that JAX has each whole number that a step computes of a counter; bodies of loops are not looked into.
 
     Args:
-      body: the step.
       counters: numbers of the nodes that stand for counters.
       bodies: all that the step calls.
       arrays: constants by their keys.

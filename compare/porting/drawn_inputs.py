@@ -19,13 +19,7 @@ Ends = tuple[float, float]
 
 
 def input_spec(architecture: Architecture, graph: Graph, number: int) -> str:
-    """How an input is drawn, as Python: rows of a table that it looks up, or the images that are rescaled.
-
-    Args:
-      architecture: of the model.
-      graph: that takes it.
-      number: of its tensor.
-    """
+    """How an input is drawn, as Python: rows of a table that it looks up, or the images that are rescaled."""
     tensor, reading = graph.tensors[number], list(_reading(architecture, graph, number))
     if "int" not in tensor.dtype and all(layer.class_name in EMBEDDINGS for layer in reading) and reading:
         # Keras makes integers of them: an Input of tokens that is told no dtype has that of floats.
@@ -51,7 +45,6 @@ def tensor_spec(tensor: Tensor, ends: Ends | None = None) -> str:
     """How an array is drawn, as Python.
 
     Args:
-      tensor: that it is.
       ends: between which values; None for a normal distribution.
     """
     sizes = list(tensor.shape)

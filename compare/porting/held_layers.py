@@ -16,7 +16,6 @@ class HeldLayers:
     """The layers of an architecture, by the model that holds them.
 
     Args:
-      architecture: of a Keras model.
       layers: by path.
       graphs: of the models in it, by path.
       canonical: gives the first path of a layer that stands in several places.
@@ -86,13 +85,7 @@ class HeldLayers:
         return next((other for other in others if other in self._graphs), home)
 
     def can_lend(self, owner: WrittenClass, graph: Graph, path: str) -> bool:
-        """Whether a class makes the one module of a layer before the model that borrows it, and in the form it needs.
-
-        Args:
-          owner: the class.
-          graph: of the model that borrows.
-          path: of the layer.
-        """
+        """Whether a class makes the module of a layer before the model that borrows it, in the form that this needs."""
         is_made = any(path == held_path or path.startswith(f"{held_path}/") for held_path in owner.attributes)
         try:
             without, needed_modules = (
@@ -113,8 +106,6 @@ class HeldLayers:
         """Where a class has what a model in it borrows: it may have borrowed that itself.
 
         Args:
-          owner: the class.
-          graph: of the model that borrows.
           target: the path of the module of the class.
         """
         return [owner.attributes.get(path, self.place_from(path, target)) for path in self.layers_borrowed_by(graph)]

@@ -24,7 +24,6 @@ def identifier(name: str, otherwise: str) -> str:
 
     Args:
       name: of a layer: any text.
-      otherwise: what stands in where nothing of it can be kept.
     """
     word = re.sub(r"[^A-Za-z0-9_]+", "_", name).strip("_")[:_LONGEST]
     if not re.search(r"[A-Za-z]", word):

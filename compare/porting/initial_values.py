@@ -23,11 +23,7 @@ _OF_TWO_DEVIATIONS = 0.87962566103423978
 
 
 def initial_value(leaf: Leaf) -> str:
-    """The first value of a weight, as Python; "" where its initializer is not written.
-
-    Args:
-      leaf: of a layer of the user's.
-    """
+    """The first value of a weight, as Python; "" where its initializer is not written."""
     config = leaf.initializer
     kind = str(config.get("class_name", "Zeros"))
     if kind in ("Zeros", "Ones"):

@@ -102,9 +102,7 @@ def loss_expression(loss: Described, logits: bool, of: Operands = ALL) -> str:
     """The losses of single examples.
 
     Args:
-      loss: as compile() was told.
       logits: whether the predictions are logits where the loss says that it takes probabilities.
-      of: what it is of.
 
     Raises:
       UnwritableError: there is none.
@@ -150,9 +148,7 @@ def metric_expression(metric: Described, loss: Described | None, of: Operands = 
     """The name of a metric and its value over one batch.
 
     Args:
-      metric: as compile() was told.
       loss: of the same output; "accuracy" depends on it.
-      of: what it is of.
 
     Raises:
       UnwritableError: it is not known here.

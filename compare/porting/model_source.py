@@ -119,8 +119,6 @@ class _Writing:
         """Write a class behind those of the models in it; the parameters of its call.
 
         Args:
-          graph: of the model.
-          name: of the class.
           target: the path of its module.
         """
         owner = WrittenClass(graph, name, Names())

@@ -49,13 +49,7 @@ class Draft:
         self.held = HeldLayers(architecture, self.layers, self.graphs, self.blocks.canonical, self.blocks.names)
 
     def leave(self, owner: WrittenClass, layer: SourceLayer, reason: str) -> None:
-        """Leave the call of a layer to be written, as a method of a class.
-
-        Args:
-          owner: the class.
-          layer: that is not written.
-          reason: why.
-        """
+        """Leave the call of a layer to be written, as a method of a class."""
         attribute = owner.attributes[layer.path] = owner.names.of(identifier(layer.step, snake(layer.class_name)))
         owner.places.append(self.place_of(layer, attribute, reason, owner.name))
 
@@ -63,10 +57,8 @@ class Draft:
         """The place of a layer that is not written.
 
         Args:
-          layer: itself.
           method: that stands for its call.
           reason: why it is not written.
-          owner: the name of the class that has the method.
         """
         line = self.architecture.lines.get(layer.path, "")
         return Place(layer.path, layer.class_name, method, line, reason, bool(layer.leaves), owner)

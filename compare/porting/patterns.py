@@ -102,13 +102,7 @@ def count_lines_of_pieces(steps: Sequence[Step], pattern: Pattern) -> int:
 
 
 def wire(steps: Sequence[Step], pattern: Pattern, occurrence: Occurrence) -> Copy | None:
-    """A copy with its inputs in the order of the block; None if its wiring differs from that of the block.
-
-    Args:
-      steps: the sequence; each step follows the steps that it needs.
-      pattern: the block.
-      occurrence: the copy.
-    """
+    """A copy with its inputs in the order of the block; None if its wiring differs from that of the block."""
     tensors: dict[int, int] = {}
     for place, (column, index) in enumerate(zip(pattern.columns, occurrence.steps, strict=True)):
         if index is not None:

@@ -32,10 +32,6 @@ _REARRANGED = (Identity, Reshape, Transpose, Split, Permute)
 def penalty_expression(penalty: Penalty, array: str) -> str:
     """What a regularizer adds for an array; "" where its factors are 0.
 
-    Args:
-      penalty: of Keras.
-      array: the expression of what it is of.
-
     Raises:
       UnwritableError: the regularizer is not written here.
     """
@@ -55,11 +51,6 @@ def weight_penalty(penalty: Penalty, architecture: Architecture, source: Written
     """What the regularizer of a weight adds, as the loss reads the module; "" where its factors are 0.
 
     A sum over elements is that over the variables that the weight becomes, in whatever order these have them.
-
-    Args:
-      penalty: of a weight.
-      architecture: of the model.
-      source: its module.
 
     Raises:
       UnwritableError: it is not written here, or the module has no such weight.
@@ -83,12 +74,6 @@ def weight_variables(
     path: str, leaf: str, architecture: Architecture, source: Written
 ) -> tuple[Sequence[str], Transform]:
     """The variables of the module that a weight becomes, and how.
-
-    Args:
-      path: of its layer.
-      leaf: the weight.
-      architecture: of the model.
-      source: its module.
 
     Raises:
       UnwritableError: the module has no such weight.
@@ -191,7 +176,6 @@ class Penalties:
 
         Args:
           graph: that the call is in.
-          path: of the layer.
           outputs: the variables of what it returned, by the number of the tensor.
         """
         penalty, lines = self._of.get(path), list[str]()
@@ -216,9 +200,6 @@ class Penalties:
 
         Args:
           graph: that the call is in.
-          path: of the model.
-          text: of its call.
-          outputs: the variables of what it returns.
         """
         if not self.summed.get(path):
             return []
@@ -231,8 +212,6 @@ class Penalties:
 
         Args:
           graph: that the call is in.
-          path: of the model.
-          text: of its call.
         """
         inner = self.summed.get(path)
         if not inner:

@@ -19,7 +19,6 @@ def check_folder(folder: Path, anew: bool) -> None:
     """Raise RequestError for a folder that holds what is not ours to overwrite.
 
     Args:
-      folder: that a port is written to.
       anew: whether a port that is there may be written anew.
     """
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
@@ -39,7 +38,6 @@ def written_anew(folder: Path, files: Iterable[str], contents: Mapping[str, str 
     Yields a folder with its texts, to which the block adds files.
 
     Args:
-      folder: of the port.
       files: that a port may have: what is there of them goes.
       contents: by the name of the file.
 
@@ -78,7 +76,6 @@ def original_from(folder: Path, reference: str) -> str:
     """FILE.py:NAME as it is found from the folder of a port.
 
     Args:
-      folder: of the port.
       reference: FILE.py:NAME from the current folder.
     """
     where, _, name = reference.rpartition(":")

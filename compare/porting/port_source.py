@@ -74,12 +74,7 @@ def sizes_text(architecture: Architecture, sizes: Sizes) -> str:
 
 
 def jax_source(source: Written, training: Training) -> str:
-    """What hands the port over.
-
-    Args:
-      source: its module.
-      training: that was written.
-    """
+    """What hands the port over."""
     imports, arguments = training_arguments(training)
     return f'''"""The port as `jaxport run` takes it."""
 
@@ -100,11 +95,7 @@ def build(dimensions: Mapping[str, int], dtype: str) -> jaxport.Model:
 
 
 def training_arguments(training: Training) -> tuple[str, str]:
-    """The import of a training that was written, and the arguments that hand it over; nothing where there is none.
-
-    Args:
-      training: that was written.
-    """
+    """The import of a training that was written, and the arguments that hand it over; nothing where there is none."""
     names = (
         ["TRAINED"] * training.is_filtered + ["loss"] * (not training.has_own_step) + ["make_optimizer", "train_step"]
     )
@@ -145,8 +136,6 @@ def tf_source(original: Original, source: Written, with_training: bool, says: st
     """What hands the original over.
 
     Args:
-      original: where it is.
-      source: the module.
       with_training: whether it is judged in training too.
       says: further lines of the docstring.
     """
@@ -171,10 +160,7 @@ def port_source(architecture: Architecture, source: Written, with_training: bool
     """The port file.
 
     Args:
-      architecture: of the model.
-      source: its module.
       with_training: whether it is judged in training too.
-      sizes: that it is judged at.
     """
     specs = input_specs(architecture, source, with_training)
     then = ", then what is to be predicted" if with_training else ""
@@ -187,11 +173,7 @@ def port_text(
     """The port file.
 
     Args:
-      architecture: of the model.
-      specs: how each input is drawn, as Python.
-      sizes: that it is judged at.
       with_training: whether it is judged in training too.
-      arrays: what the inputs are.
     """
     training = f"    training=Training(synthetic=examples, steps={sizes.steps}),\n" if with_training else ""
     examples = f'''
@@ -232,14 +214,7 @@ port = Workload(
 
 
 def usage(folder: Path, architecture: Architecture, source: Written, sizes: Sizes) -> tuple[str, ...]:
-    """Three lines of Python that load a port and call it; none where the model has no call.
-
-    Args:
-      folder: of the port.
-      architecture: of the model.
-      source: its module.
-      sizes: that it is judged at.
-    """
+    """Three lines of Python that load a port and call it; none where the model has no call."""
     graph = next((graph for graph in architecture.graphs if not graph.model), None)
     if graph is None:
         return ()
@@ -272,8 +247,6 @@ def input_specs(architecture: Architecture, source: Written, with_training: bool
     """The inputs of the workload and how each is drawn, as Python.
 
     Args:
-      architecture: of the model.
-      source: its module.
       with_training: whether targets are among them.
     """
     graph = next(graph for graph in architecture.graphs if not graph.model)

@@ -66,7 +66,6 @@ def with_changes(config: Mapping[str, Plain], changes: Mapping[str, Plain]) -> M
     """The attributes of a layer with some that are others; what is read of them is noted for the layer.
 
     Args:
-      config: of a layer.
       changes: by name.
     """
     content = {**dict(config.items()), **changes}

@@ -24,7 +24,6 @@ def regular(array: Array, dtype: str, literal: Literal) -> str:
     Args:
       array: of numbers or truth values, with an axis at least.
       dtype: the expression of its type; "" of Python's integers.
-      literal: what writes an element.
     """
     if not array.size or not array.ndim or (array.dtype.kind == "f" and not np.isfinite(array).all()):
         return ""
@@ -74,8 +73,6 @@ def keep(constants: dict[str, Array], array: Array, base: str) -> str:
 
     Args:
       constants: by name, to which it is added.
-      array: itself.
-      base: what it is to be called.
     """
     name, number = base, 1
     while name in constants:

@@ -78,7 +78,6 @@ def runs_of(copies: Sequence[Copy], last_reads: Mapping[int, int]) -> list[list[
     """Copies in lists: within a list, only the next copy reads the result of a copy, and all other inputs are equal.
 
     Args:
-      copies: the copies in order.
       last_reads: for each tensor, the index of the last step that reads it.
     """
     runs = [[copies[0]]]
@@ -109,12 +108,7 @@ def _others(copy: Copy, place: int) -> tuple[int, ...]:
 
 
 def find_repeats(steps: Sequence[Step], outputs: Sequence[int]) -> list[Repeat]:
-    """The repeats that may save the most lines, the best one first.
-
-    Args:
-      steps: the sequence; each step follows the steps that it needs.
-      outputs: the tensors that the sequence returns.
-    """
+    """The repeats that may save the most lines, the best one first."""
     until, last_reads = [0, *accumulate(step.lines for step in steps)], last_reads_of(steps, outputs)
     candidates: list[tuple[int, tuple[Copy, ...]]] = []
     for copies in _equal_segments(steps, last_reads):
@@ -173,7 +167,6 @@ def segments_from(
     With each segment come its last step and its result, in terms that do not depend on the numbers of its tensors.
 
     Args:
-      steps: the sequence; each step follows the steps that it needs.
       last_reads: for each tensor, the index of the last step that reads it.
       start: the index of the first step.
       longest: the largest number of steps.
@@ -207,7 +200,6 @@ def own_prefix(names: Sequence[str], place: range) -> str:
 
     Args:
       names: the names of all steps in order; "" for a step without a name.
-      place: the indices of the segment.
     """
     prefix = common_prefix([names[index] for index in place if names[index]])
     others = (name for index, name in enumerate(names) if index not in place)

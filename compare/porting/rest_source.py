@@ -106,15 +106,7 @@ def _only_result(architecture: Architecture, place: Place) -> Tensor | None:
 def rest_texts(
     architecture: Architecture, source: Written, original: Original, sizes: Sizes, parts: Sequence[Part]
 ) -> Mapping[str, str]:
-    """What is written of it, by the name of the file.
-
-    Args:
-      architecture: of the model.
-      source: its module.
-      original: where it is.
-      sizes: that it is judged at.
-      parts: of it that are judged.
-    """
+    """What is written of it, by the name of the file."""
     return {
         PORT: _port(architecture, source, sizes, parts),
         BUILDS["tf"]: _tf(original, parts),
@@ -125,15 +117,7 @@ def rest_texts(
 def texts_without_call(
     architecture: Architecture, source: Written, training: Training, original: Original, sizes: Sizes
 ) -> Mapping[str, str]:
-    """The files that hand over a port without a call: each of the models in it, and the training step of the whole.
-
-    Args:
-      architecture: of the model.
-      source: its module.
-      training: of it.
-      original: where it is.
-      sizes: that it is judged at.
-    """
+    """The files that hand over a port without a call: each of the models in it, and the training step of the whole."""
     parts, step = judged_parts(architecture, source), architecture.step
     assert step is not None
     names, specs = Names(), dict[str, str]()

@@ -34,7 +34,6 @@ def check(text: str, names: frozenset[str]) -> str:
     """An expression that calls nothing but JAX, Flax and jaxport.
 
     Args:
-      text: of it.
       names: of variables that it may read.
 
     Raises:
@@ -57,7 +56,6 @@ def substitute(text: str, expressions: Mapping[str, str]) -> str:
     """An expression with other expressions for its variables.
 
     Args:
-      text: an expression.
       expressions: name of a variable -> the expression that takes its place.
 
     Raises:
@@ -101,7 +99,6 @@ def argument(value: Any, variables: Mapping[int, str]) -> str:
     """An argument of a call.
 
     Args:
-      value: as an architecture has it.
       variables: by the number of a tensor.
 
     Raises:
@@ -158,7 +155,6 @@ def with_kept(call: Call, constants: dict[str, Any]) -> Call:
     """A call with those of its constants that no text says under their names in a file.
 
     Args:
-      call: as an architecture has it.
       constants: of the file, to which they are added.
     """
     arguments = tuple(_with_kept(value, constants) for value in call.arguments)

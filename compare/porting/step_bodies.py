@@ -20,14 +20,7 @@ from workloads._function_graph import Node
 
 
 class StepBody(GradientUpdates):
-    """Writes one step.
-
-    Args:
-      module: that it is in.
-      step: itself.
-      around: what it is written for.
-      inputs: what stands for its inputs.
-    """
+    """Writes one step."""
 
     def __init__(self, module: Module, step: TracedStep, around: Surroundings, inputs: Sequence[Value]) -> None:
         super().__init__(module, step, around, inputs)

@@ -53,9 +53,6 @@ def step_text(step: TracedStep, architecture: Architecture, source: Written, loo
     """The text of a step.
 
     Args:
-      step: that was traced.
-      architecture: of the model.
-      source: its module.
       looked_up: a layer that looks rows up in a table; "" where there is none.
 
     Raises:

@@ -69,14 +69,7 @@ class Tape:
 
 
 class TapedFunctions(BodyWriter):
-    """Writes the functions that tapes record, and their gradients.
-
-    Args:
-      module: that it is in.
-      step: itself.
-      around: what it is written for.
-      inputs: what stands for its inputs.
-    """
+    """Writes the functions that tapes record, and their gradients."""
 
     def __init__(self, module: Module, step: TracedStep, around: Surroundings, inputs: Sequence[Value]) -> None:
         traced = step.graph.traced

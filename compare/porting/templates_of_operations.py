@@ -93,11 +93,6 @@ TEMPLATES: Mapping[str, Template] = {
 def fill(template: Template, arguments: Sequence[str], config: Mapping[str, Plain]) -> str:
     """The expression of one call.
 
-    Args:
-      template: of the operation.
-      arguments: its arguments, as expressions.
-      config: its attributes.
-
     Raises:
       UnwritableError: it is given another number of arguments, or has an attribute that the text is not right for.
     """

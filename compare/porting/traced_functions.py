@@ -19,20 +19,13 @@ _HEADS = {
 
 
 def function_name(value: Inner) -> str:
-    """The name of the function that a loss or a schedule of the user's own becomes.
-
-    Args:
-      value: the loss or schedule.
-    """
+    """The name of the function that a loss or a schedule of the user's own becomes."""
     name = identifier(snake(value.class_name), "own")
     return f"own_{name}" if name in ("loss", "metrics", "train_step", "make_optimizer", "scaled_loss") else name
 
 
 def function_lines(value: Inner) -> list[str]:
     """The lines of that function.
-
-    Args:
-      value: the loss or schedule.
 
     Raises:
       UnwritableError: TensorFlow cannot trace it, or an operation of it has no rule.

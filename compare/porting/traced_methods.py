@@ -155,8 +155,6 @@ def draw(writer: BodyWriter, node: Node, stream: str) -> list[Value]:
     """Numbers from a stream of nnx, in a line of their own: each is drawn once, wherever it is used.
 
     Args:
-      writer: of the body.
-      node: the draw.
       stream: the expression of the stream; "" where there is none.
 
     Raises:

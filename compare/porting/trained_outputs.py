@@ -39,9 +39,6 @@ class TrainedOutput:
 def trained_outputs(architecture: Architecture) -> Sequence[TrainedOutput]:
     """Every output, in the order of Keras: a dict by its sorted keys.
 
-    Args:
-      architecture: of a model that was compiled.
-
     Raises:
       UnwritableError: it returns what is no tensor.
     """

@@ -23,15 +23,7 @@ def write_loss(
     architecture: Architecture,
     outputs: Sequence[TrainedOutput],
 ) -> list[str]:
-    """The function of the loss.
-
-    Args:
-      parts: receives what raises.
-      compiled: the training.
-      source: the module.
-      architecture: of the model.
-      outputs: what is trained.
-    """
+    """The function of the loss."""
     head = [
         f"def loss(model: {source.class_name}, inputs: tuple[jax.Array, ...], targets: Any) -> jax.Array:",
         '    """f32[]: the loss of a batch, as Keras takes it."""',

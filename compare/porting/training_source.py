@@ -42,12 +42,7 @@ class Training:
 
 
 def training_source(architecture: Architecture, source: Written) -> Training:
-    """The text of a training.
-
-    Args:
-      architecture: of a Keras model.
-      source: its module.
-    """
+    """The text of a training."""
     compiled = architecture.compiled
     if compiled is None:
         return Training()

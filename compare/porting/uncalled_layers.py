@@ -20,7 +20,6 @@ def uncalled_layers(architecture: Architecture, places: Iterable[Place]) -> tupl
     There are none where an operation is given a weight, since the graph does not say whose it is.
 
     Args:
-      architecture: of the model.
       places: that were not written: what such a layer holds counts as called.
     """
     if any(_has_weight((*call.arguments, call.keywords)) for graph in architecture.graphs for call in graph.calls):

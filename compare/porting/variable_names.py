@@ -14,7 +14,6 @@ class Variables:
 
     Args:
       inputs: number of a tensor -> the parameter that it is.
-      uses: how often each tensor is read.
 
     Attributes:
       names: of the tensors that are alive, by number.
@@ -30,12 +29,7 @@ class Variables:
         self._left.subtract(tensors)
 
     def assign(self, outputs: Sequence[int], tensors: Sequence[int]) -> list[str]:
-        """Names for what a call returns: that of its first argument, if nothing else reads this one, or the next free.
-
-        Args:
-          outputs: their numbers.
-          tensors: its arguments, which were read.
-        """
+        """Names for what a call returns: that of its first argument if nothing else reads it, or the next free one."""
         first = next(
             (self.names[number] for number in tensors if number in self.names and self._left[number] <= 0), None
         )

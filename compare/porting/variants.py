@@ -22,13 +22,7 @@ LEAST_SHARE = 0.6
 
 
 def extend(steps: Sequence[Step], pattern: Pattern, copy: Copy) -> Pattern | None:
-    """A block that has a segment as one more copy; None if the segment is no variant of the block.
-
-    Args:
-      steps: the sequence; each step follows the steps that it needs.
-      pattern: the block.
-      copy: the segment.
-    """
+    """A block that has a segment as one more copy; None if the segment is no variant of the block."""
     here, there = [column.shape for column in pattern.columns], [step.shape for step in steps[copy.start : copy.stop]]
     pairs = _align(here, there)
     lines = sum(steps[copy.start + j].lines for i, j in pairs if i is not None and j is not None)

@@ -114,11 +114,6 @@ def predict_port(architecture: Architecture) -> PredictedPort:
 def texts(architecture: Architecture, original: Original, sizes: Sizes) -> tuple[Written, Training, Mapping[str, str]]:
     """What is written, by the name of the file.
 
-    Args:
-      architecture: of a Keras model.
-      original: where the port finds it.
-      sizes: that it is judged at.
-
     Raises:
       RequestError: it cannot be written at all.
     """
@@ -162,10 +157,7 @@ def write(model: KerasModel, folder: Path, sizes: Sizes, workers: WeightWorkers)
     """Write a port of a Keras model, its weights included.
 
     Args:
-      model: of Keras.
       folder: that it is written to, empty or of a port that is written anew.
-      sizes: that it is judged at.
-      workers: that read the model and the module.
 
     Raises:
       RequestError: the model cannot be read.

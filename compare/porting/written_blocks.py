@@ -67,8 +67,6 @@ class Blocks:
         """The units of a class with blocks in place of repeats; empty if nothing repeats.
 
         Args:
-          owner: the class.
-          places: the places of other classes.
           parameters: the parameters of its call.
           write: returns the text of a call.
         """
@@ -212,7 +210,6 @@ class Blocks:
         """The units with their attributes; changes the constructor of the class so that it makes the blocks.
 
         Args:
-          owner: the class.
           units: its units.
           target: the path of its module.
         """

@@ -44,8 +44,6 @@ def parts_of(layer: SourceLayer, inside: Inside = lambda path: (), *, is_masked:
     """The modules of a layer.
 
     Args:
-      layer: of Keras.
-      inside: gives the layers that stand in one.
       is_masked: whether some call of it is given a mask.
 
     Raises:

@@ -46,8 +46,6 @@ def expression(layer: SourceLayer, call: Call, variables: Mapping[int, str], ten
     """What an operation is in JAX.
 
     Args:
-      layer: the operation, with its attributes.
-      call: of it.
       variables: of tensors, by their numbers.
       tensors: of the graph, by number.
 

@@ -36,7 +36,6 @@ class Programs:
 
     Args:
       modules: HLO protos, by module and number.
-      dumped: the same of a dump, for what the profile itself does not hold.
     """
 
     def __init__(self, modules: Mapping[Key, bytes], dump: Mapping[Key, bytes] | None = None) -> None:

@@ -24,7 +24,6 @@ def read_profile(recording: Recorded, dump: Mapping[Key, bytes] | None = None) -
     """Read the files of a profile.
 
     Args:
-      recording: the files.
       dump: optimized modules by name and number, for those that the profile does not hold.
 
     Raises:
@@ -148,12 +147,7 @@ def _notes(recording: Recorded, trace: Traced, programs: Programs, kernels: Sequ
 
 
 def told_of_graphs(runs: Sequence[Ran], programs: Programs) -> list[Ran]:
-    """The same runs; those of a GPU have their instructions where the profile names them.
-
-    Args:
-      runs: in any order.
-      programs: the modules that they are of.
-    """
+    """The same runs; those of a GPU have their instructions where the profile names them."""
     result = list(runs)
     streams: dict[tuple[tuple[str, str], int], list[int]] = defaultdict(list)
     for index in sorted(range(len(runs)), key=lambda index: runs[index].start):

@@ -125,7 +125,6 @@ def pair_events(thread: int, events: Iterable[tuple[str, int, str]]) -> list[Tas
     """The tasks of a thread, without those that neither begin nor end within the profile.
 
     Args:
-      thread: its number.
       events: name, time and number of each event of a pool, in order.
     """
     tasks: list[Task] = []

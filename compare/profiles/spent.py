@@ -47,7 +47,6 @@ def own_times(runs: Sequence[Ran], opcode: Callable[[Ran], str]) -> list[int]:
     of the same program, since its thread only waits for them. None of a GPU is within another.
 
     Args:
-      runs: in any order.
       opcode: of the instruction of a run; "" where the profile does not tell it.
     """
     own = _without_inner(runs)
@@ -115,7 +114,6 @@ def by_kernels(pauses: Sequence[Pause], host: Sequence[HostSpan]) -> dict[tuple[
     """Pauses by the names of the kernels around them, with what the host was in meanwhile.
 
     Args:
-      pauses: in order.
       host: what threads of the user's program were in; the innermost counts.
     """
     groups: dict[tuple[str, str], Pauses] = {}

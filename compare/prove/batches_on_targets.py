@@ -44,10 +44,7 @@ class Batches:
     """A workload's training step at any batch, as both frontends lower it.
 
     Args:
-      pool: has both sides.
-      instance: the workload at its own size.
       data: a file of training data; None takes the workload's own.
-      scratch: a folder to draw arrays into.
     """
 
     def __init__(self, pool: Pool, instance: Prepared, data: Path | None, scratch: Path) -> None:
@@ -68,8 +65,6 @@ class Batches:
 
         Args:
           side: "tf" or "jax".
-          platform: that it is lowered for.
-          batch: examples of a step.
 
         Raises:
           RequestError: the workload refuses the batch.
@@ -100,11 +95,7 @@ def with_largest(
     """By device, both programs with the largest batch of each that fits; without where a side or XLA fails.
 
     Args:
-      targets: the devices, and what compiles for them.
       parts: by device, both programs.
-      batches: of the workload.
-      scratch: a folder for what is compiled.
-      reporter: shows every batch.
     """
     return {
         device.name: _both(targets.worker, device, parts[device.name], batches, scratch, reporter)

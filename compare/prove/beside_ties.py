@@ -83,11 +83,8 @@ def judge_beside_ties(twin: Twin, specs: Specs, doubles: Doubles, evidence: Evid
     """The float64 evidence without the elements that rounding decides, and with one more case; unchanged without any.
 
     Args:
-      twin: the workload's arrays.
-      specs: what its inputs are drawn from.
       doubles: the float64 programs, and their results.
       evidence: tells what an error is relative to.
-      leaves: every comparison with its bound.
 
     Raises:
       UnreadableProgram: XLA cannot run a program apart.

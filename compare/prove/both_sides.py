@@ -116,11 +116,7 @@ class BothSides:
                 self.failures.extend(failures)
 
     def with_doubles(self, passes: Collection[str] = PASSES) -> BothSides:
-        """The same with its float64 evidence; without any where there is no JAX side.
-
-        Args:
-          passes: the passes that are added.
-        """
+        """The same with its float64 evidence; without any where there is no JAX side."""
         if self.is_lost(JAX):
             return self
         try:
@@ -178,13 +174,7 @@ class BothSides:
 def ask_both(
     failures: list[Failure], ask: Callable[[str], Collected], names: Sequence[str] = SIDES
 ) -> dict[str, Collected]:
-    """Ask both sides at once; a side that gave nothing is left out.
-
-    Args:
-      failures: the list that failures of both sides are added to.
-      ask: asks the side of a name, in a thread of its own.
-      names: the sides to ask.
-    """
+    """Ask both sides at once; a side that gave nothing is left out."""
     with ThreadPoolExecutor(len(SIDES)) as threads:
         running = {name: threads.submit(ask, name) for name in names}
     deliveries: dict[str, Collected] = {}
@@ -200,9 +190,6 @@ def begin_both(pool: Pool, instance: Prepared, reporter: Reporter, modes: Collec
     """Load a workload in both sides at once; they are then asked pass by pass. A side that does not start is a failure.
 
     Args:
-      pool: has the sides.
-      instance: the workload, and the arrays that it is judged on.
-      reporter: shows every request.
       modes: the modes to run; empty takes all.
 
     Raises:
@@ -233,12 +220,7 @@ def evidence_of(
     """Collect all that one side delivers of a workload; a side that does not start is a failure.
 
     Args:
-      pool: has the sides.
-      name: of the side.
-      instance: the workload, and the arrays that it is judged on.
-      reporter: shows every step.
       modes: the modes to run; empty takes all.
-      passes: the passes to run.
 
     Raises:
       BadTarget: the function or file that was named for the side does not exist.
@@ -260,13 +242,7 @@ def _note_changes_in(side: Side, delivery: Collected) -> None:
 
 
 def note_changes(side: str, changes: Changed, delivery: Collected) -> None:
-    """Note what a workload's code changes in its process. To replace what the worker itself uses is a failure.
-
-    Args:
-      side: the side whose code it is.
-      changes: what differs since the code was loaded.
-      delivery: the delivery that gets remarks, or a failure.
-    """
+    """Note what a workload's code changes in its process. To replace what the worker itself uses is a failure."""
     ours = [name for name in changes.replaced if is_ours(name)]
     if ours:
         reason = (

@@ -83,7 +83,6 @@ class RegionJudge:
 
         Args:
           runs: each that fails in float32 alone.
-          leaves: every comparison with its bound.
         """
         explanations: dict[Run, Iterator[Amplified]] = {}
         for pass_ in sorted({pass_ for pass_, _ in runs}):

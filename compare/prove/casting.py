@@ -38,7 +38,6 @@ def cast(instance: Prepared, dtype: str) -> Workload:
     """The function as a workload whose cast inputs have this type.
 
     Args:
-      instance: the function at a size.
       dtype: by NumPy's or ml_dtypes' name.
     """
     names = cast_names(instance)
@@ -58,8 +57,6 @@ def as_integers(workload: Workload, inputs: Mapping[str, ArraySpec], narrow: str
     """The same function on the same numbers as int64, where its own type is refused.
 
     Args:
-      workload: as `cast` gives it.
-      inputs: its inputs.
       narrow: the type that becomes int64.
     """
     wide = {

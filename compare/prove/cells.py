@@ -62,7 +62,6 @@ def compile_cells(sides: Mapping[str, Side], deliveries: Mapping[str, Collected]
     Args:
       sides: by side, its worker, if it is alive.
       deliveries: what each side delivered, by side.
-      case: the case whose arrays the programs run on.
     """
     descriptions: dict[str, program_parts.Compiled] = {}
     modules: dict[str, CompiledProgram] = {}
@@ -223,8 +222,6 @@ def errors(actual: Arrays, expected: Arrays, dtype: str = "float32") -> list[flo
     """The relative difference of every result that both programs name alike; 0 where it is rounding in that type.
 
     Args:
-      actual: results of one program.
-      expected: of the other.
       dtype: the least precise float that either computes in.
     """
     noise = _noise(expected, dtype)

@@ -61,11 +61,6 @@ class Asked:
 def examine(request: Asked, scratch: Path, reporter: Reporter) -> Clustering:
     """The clusters of one workload.
 
-    Args:
-      request: what to look at.
-      scratch: a folder for graphs and logs.
-      reporter: shows every step.
-
     Raises:
       RequestError: the workload has no such pass.
       SideError: TensorFlow does not run it with autoclustering.

@@ -110,8 +110,6 @@ def begin_evidence(side: Side, instance: Prepared, selection: Collection[Mode] =
     """Load a workload in a side; the delivery has its modes, or why there are none.
 
     Args:
-      side: the side to ask.
-      instance: the workload, and the arrays that it is judged on.
       selection: the modes to run; empty takes all. The reference and the port itself always run.
 
     Raises:
@@ -136,11 +134,7 @@ def collect_pass(side: Side, pass_: str, instance: Prepared, delivery: Collected
     Training comes after the other passes: it changes variables that a twin does not hand over.
 
     Args:
-      side: the side to ask, which has the workload loaded.
       pass_: the pass; nothing is asked if the side does not have it.
-      instance: the workload, and the arrays that it is judged on.
-      delivery: the delivery to fill.
-      reporter: shows every request.
 
     Raises:
       BadTarget: the function that was named does not exist.
@@ -166,13 +160,6 @@ def collect_evidence(
 ) -> Collected:
     """Ask a side for all that parity needs. A failure of the side is noted, not raised.
 
-    Args:
-      side: the side to ask.
-      instance: the workload, and the arrays that it is judged on.
-      reporter: shows every request.
-      selection: see `begin_evidence`.
-      passes: the passes to run, if the workload has them.
-
     Raises:
       BadTarget, RequestError: see `begin_evidence`.
     """
@@ -187,7 +174,6 @@ def choose_pass(passes: Collection[str], choice: str | None, title: str) -> str:
     """The pass to look at: the chosen one, or else the training step or the forward pass.
 
     Args:
-      passes: the passes of the workload.
       choice: one of PASSES; None or empty for the default.
       title: the workload as messages call it.
 
@@ -204,7 +190,6 @@ def choose_modes(side: str, modes: requests.Modes, selection: Collection[Mode]) 
     """By pass, the modes of a side to run: the selected ones, and always the reference and the port.
 
     Args:
-      side: the side.
       modes: its modes, by pass.
       selection: the selected modes; empty takes all but ON_REQUEST.
     """
@@ -239,15 +224,7 @@ def attempt(delivery: Collected, ask: Callable[[], Result]) -> Result | None:
 
 
 def collect_mode(side: Side, mode: str, instance: Prepared, delivery: Collected, reporter: Reporter) -> None:
-    """Ask a side for all that parity needs of one more mode, which it was offered.
-
-    Args:
-      side: the side to ask.
-      mode: the name of the mode.
-      instance: the workload, and the arrays that it is judged on.
-      delivery: the delivery to fill.
-      reporter: shows every request.
-    """
+    """Ask a side for all that parity needs of one more mode, which it was offered."""
     for pass_ in (FORWARD, GRADIENTS):
         if pass_ in delivery.modes:
             reporter.detail(f"{side.name}/{mode} {pass_}")

@@ -27,10 +27,6 @@ def collect_program(side: Side, instance: Prepared, delivery: Collected, reporte
     """Ask a side for the program that is compiled and timed, and for a profile of each mode.
 
     Args:
-      side: the side to ask.
-      instance: the workload at the size that is timed.
-      delivery: the delivery to fill.
-      reporter: shows every step.
       reload: whether the side has another size loaded: parity was judged on smaller arrays.
     """
 

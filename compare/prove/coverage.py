@@ -28,7 +28,6 @@ def find_covering_cases(
     """Cases that take branches which the twin's cases never take, and remarks on branches that no case takes.
 
     Args:
-      twin: the workload's arrays.
       specs: its inputs, by name.
       programs: of both sides, in float64.
       fits: whether a case can tell a right port from a wrong one: not where float64 overflows.

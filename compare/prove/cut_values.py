@@ -11,12 +11,7 @@ from compare.hlo.graph import Graph
 
 
 class CutValues:
-    """The values of TensorFlow's program at cut points.
-
-    Args:
-      graph: of TensorFlow's program.
-      prepare: compiles it with other results.
-    """
+    """The values of TensorFlow's program at cut points."""
 
     def __init__(self, graph: Graph, prepare: Callable[..., values.PreparedGraph] = values.prepare_in_steps) -> None:
         self._graph, self._prepare = graph, prepare
@@ -33,12 +28,7 @@ class CutValues:
         return key in self._positions
 
     def compute(self, keys: Sequence[int], calls: Sequence[Sequence[np.ndarray]]) -> list[dict[int, np.ndarray]]:
-        """By id in the graph, the values of each call.
-
-        Args:
-          keys: ids in the graph.
-          calls: arguments of TensorFlow's program.
-        """
+        """By id in the graph, the values of each call."""
         inner = frozenset(keys).difference(self._positions)
         if inner and inner not in self._prepared:
             self._prepared[inner] = self._prepare(self._graph, sorted(inner))
@@ -51,12 +41,7 @@ class CutValues:
     def compute_each(
         self, keys_by_call: Sequence[tuple[int, ...]], calls: Sequence[Sequence[np.ndarray]]
     ) -> list[dict[int, np.ndarray]]:
-        """The same with ids of each call's own.
-
-        Args:
-          keys_by_call: ids in the graph.
-          calls: arguments of TensorFlow's program.
-        """
+        """The same with ids of each call's own."""
         values_by_place: dict[int, dict[int, np.ndarray]] = {}
         for keys in dict.fromkeys(keys_by_call):
             places = [place for place, of_call in enumerate(keys_by_call) if of_call == keys]

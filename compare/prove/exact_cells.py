@@ -23,7 +23,6 @@ def exact_results(sides: Mapping[str, Side], deliveries: Mapping[str, Collected]
     Args:
       sides: by side, its worker, if it is alive.
       deliveries: what each side delivered, by side.
-      case: the case whose arrays the program runs on.
 
     Raises:
       SideError: a side was lost.

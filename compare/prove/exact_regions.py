@@ -31,7 +31,6 @@ def regions_hold_exactly(open_regions: OpenRegions, calls: Sequence[Arguments], 
     them to all digits, whichever a piece reads.
 
     Args:
-      open_regions: the regions.
       calls: arguments of both programs in float64.
       scales: by call, a value of which a few roundings count nothing. What vanishes but for noise, as the gradient of
         a shift before a normalization, has other noise in each program's own state.
@@ -60,7 +59,6 @@ class _ExactGroup:
         """Whether each region agrees in one call; what constants explain is measured where one does not.
 
         Args:
-          inputs: of the call.
           floor: an error that counts nothing.
         """
         results = Pair(*(self._pieces[side](inputs.in_float64(side)) for side in (0, 1)))

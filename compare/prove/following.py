@@ -29,10 +29,7 @@ class Following:
     """Judges the calls of a pass by eager mode.
 
     Args:
-      eager: asks eager mode.
-      pass_: the pass that is swept.
       title: the workload as messages call it.
-      mode: the mode of the port.
     """
 
     def __init__(self, eager: AskEager, pass_: str, title: str, mode: str) -> None:
@@ -47,7 +44,6 @@ class Following:
         Args:
           judgements: the judgement of each call.
           probes: the probe that each call was drawn for.
-          rounding: how values are rounded.
         """
         result = list(judgements)
         broken = [position for position, (_, _, outcome) in enumerate(judgements) if outcome.status == BREAKS]

@@ -44,10 +44,8 @@ def find_more_cases(twin: Twin, specs: Mapping[str, ArraySpec], doubles: Doubles
     """More cases of a workload, suggested by its float64 programs.
 
     Args:
-      twin: the workload's arrays.
       specs: its inputs, by name.
       doubles: the float64 programs, and their results.
-      original: asks TensorFlow's own modes about inputs.
 
     Raises:
       UnreadableProgram: XLA does not run a program apart from its framework.
@@ -151,12 +149,7 @@ def _decisive(
 
 
 def use_of(programs: Sequence[Readable], name: str) -> Use:
-    """How both programs use an input.
-
-    Args:
-      programs: of both sides.
-      name: of the input.
-    """
+    """How both programs use an input."""
     uses = Use()
     for of in programs:
         for position in _positions(of, name):

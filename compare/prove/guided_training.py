@@ -42,11 +42,7 @@ def guided_training(
     is not taken for rounding.
 
     Args:
-      pool: has both sides, with the workload loaded.
-      instance: the workload, and the arrays that it is judged on.
       doubles: the float64 programs.
-      evidence: of runs that go on from their own weights.
-      reporter: shows each run.
 
     Raises:
       SideError: a side does not train so.
@@ -69,11 +65,7 @@ def guided_training(
 
 
 def drift(leaves: Sequence[Held]) -> str:
-    """How far runs come apart that go on from their own weights.
-
-    Args:
-      leaves: the leaves of the training gate in these runs, one of which fails.
-    """
+    """How far runs come apart that go on from their own weights."""
     worst = max((leaf for leaf in leaves if leaf.verdict == FAIL), key=lambda leaf: leaf.error)
     own = "" if worst.noise is None else f"; TensorFlow's eager mode and XLA by {worst.noise:.2g}"
     return (

@@ -58,7 +58,6 @@ def workers(pythons: Mapping[str, str | None], timeout_s: float, scratch: Path) 
     Args:
       pythons: by side, its interpreter; None is this one.
       timeout_s: how long a request may take.
-      scratch: a folder for arrays in transit.
     """
 
     def start(name: str) -> LiveSide:
@@ -73,9 +72,7 @@ def survey(instance: Prepared, dtypes: Sequence[str], asking: Asking) -> TypedFu
     """One function in every type.
 
     Args:
-      instance: the function at a size.
       dtypes: by NumPy's or ml_dtypes' names.
-      asking: the workers to ask.
 
     Raises:
       RequestError: it is no function of arrays alone, or one side has no mode that runs as its inputs are written.

@@ -24,7 +24,6 @@ def find_tables(instance: Prepared, deliveries: Mapping[str, Collected]) -> Tabl
     """The tables of inputs with indices beyond them; empty where the original computes every case.
 
     Args:
-      instance: the workload, and the arrays that it is judged on.
       deliveries: what each side delivered of the forward pass, by side.
     """
     loading, original = instance.loading, deliveries.get("tf")
@@ -49,7 +48,6 @@ def draw_within(instance: Prepared, tables: Tables) -> Prepared:
     """The same workload, its indices within their tables.
 
     Args:
-      instance: the workload, and the arrays that it is judged on.
       tables: by input, how many elements its table has.
     """
     twin = twin_of(instance)

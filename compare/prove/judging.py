@@ -42,7 +42,6 @@ def judge_gates(sides: BothSides, ordinary: Mapping[tuple[str, str], float] | No
     """The gates at their strictest; once more with what rounding does to constants and to the formula, and by regions.
 
     Args:
-      sides: one workload, with what both sides delivered of it.
       ordinary: see `Evidence`; at another size than the workload's own.
     """
     judge = _Judge(ordinary or {})
@@ -57,12 +56,7 @@ def judge_gates(sides: BothSides, ordinary: Mapping[tuple[str, str], float] | No
 
 
 def compare_strictly(sides: BothSides, pass_: str) -> Leaves:
-    """Every leaf of a pass beside its strictest bound, by gate: nothing is done to explain an error.
-
-    Args:
-      sides: one workload, with what both sides delivered of the pass.
-      pass_: the pass.
-    """
+    """Every leaf of a pass beside its strictest bound, by gate: nothing is done to explain an error."""
     evidence = _evidence(sides)
     of_pass = dataclasses.replace(
         evidence,
@@ -126,7 +120,6 @@ class _Judge:
         """The evidence at its strictest, but for TensorFlow's other modes and for runs whose regions hold.
 
         Args:
-          sides: one workload, with what both sides delivered of it.
           otherwise: results of TensorFlow's other modes that are known; see `Evidence`.
         """
         evidence = dataclasses.replace(_evidence(sides), ordinary=self.ordinary, otherwise=otherwise)

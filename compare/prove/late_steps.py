@@ -58,7 +58,6 @@ def late_steps(twin: Twin, programs: Mapping[str, Program], ordinary: int) -> La
     on data, batches and weights are multiplied until it turns.
 
     Args:
-      twin: the workload's arrays.
       programs: the float64 step of each side.
       ordinary: how many steps are judged anyway.
 

@@ -46,12 +46,7 @@ class Launch:
 
 
 def variables(launch: Launch, environment: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
-    """The variables that the program gets beside the user's own, and notes on those of the user's that they replace.
-
-    Args:
-      launch: the launch.
-      environment: the user's environment.
-    """
+    """The variables that the program gets beside the user's own, and notes on those of the user's that they replace."""
     folder = launch.folder.resolve()
     settings = clustering_variables.variables(folder / GRAPHS, environment)
     if launch.auto_jit:
@@ -101,14 +96,7 @@ def run(launch: Launch) -> Launched:
 
 
 def read(launch: Launch, end: Ended, settings: Mapping[str, str], conflicts: Sequence[str]) -> Launched:
-    """Read what a program left.
-
-    Args:
-      launch: the launch.
-      end: how it ended.
-      settings: the variables that it got.
-      conflicts: notes on variables of the user's that these replaced.
-    """
+    """Read what a program left."""
     text = (launch.folder / LOG).read_text(errors="replace")
     log = read_log(text.splitlines())
     dump = _modules(launch.folder / DUMP)

@@ -61,13 +61,6 @@ def locate_each(
 ) -> dict[str, dict[str, Located]]:
     """By workload and pass, where JAX's program departs. If one of several cannot be examined, the others are.
 
-    Args:
-      pool: has the sides.
-      workloads: the workloads.
-      choice: passes and size.
-      scratch: the folder to draw arrays into.
-      reporter: shows every step.
-
     Raises:
       RequestError, SideError: a single workload cannot be looked at.
     """
@@ -86,13 +79,6 @@ def locate_workload(
     pool: Pool, workload: AnyWorkload, choice: Choice, scratch: Path, reporter: Reporter
 ) -> dict[str, Located]:
     """By pass, where JAX's program departs from TensorFlow's.
-
-    Args:
-      pool: has the sides.
-      workload: the workload.
-      choice: passes and size.
-      scratch: the folder to draw arrays into.
-      reporter: shows every step.
 
     Raises:
       RequestError: the workload has no such size or pass.
@@ -136,9 +122,6 @@ def locate_programs(left: Program, right: Program, instance: Prepared, case: str
     First both are promoted to float64, where no departure is rounding. Without a departure they run as written.
 
     Args:
-      left: TensorFlow's program.
-      right: JAX's program.
-      instance: the workload, and the arrays that the programs run on.
       case: the case in which they differ; empty: the first case, and those of kinks.
 
     Raises:
@@ -200,7 +183,6 @@ def describe_proof(departure: Departure, departures: int) -> str:
     """Why an operation is to blame.
 
     Args:
-      departure: the operation.
       departures: how many are to blame.
     """
     if departure.by_change:

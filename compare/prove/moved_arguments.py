@@ -27,8 +27,6 @@ def grow_spreads(
     """By result of floats, how far any element moves with inputs, weights and states, each moved by a few roundings.
 
     Args:
-      run: the program.
-      call: its arguments.
       unit: the unit roundoff of what is computed in, where that is wider than that of an argument's own type.
       roundings: by how many each number is moved.
     """
@@ -61,9 +59,6 @@ def move_roundings(
     """The arguments of a call, each number moved by a few roundings.
 
     Args:
-      call: the arguments.
-      seed: of the random numbers.
-      unit: see `grow_spreads`.
       roundings: by how many each number is moved.
     """
     generator = np.random.default_rng(seed)

@@ -79,9 +79,7 @@ def prepare(folder: Path, seconds: float, environment: Mapping[str, str]) -> dic
     """Prepare a folder so that a program observes itself, and return the variables that it needs.
 
     Args:
-      folder: of the launch.
       seconds: that each process is profiled for at most.
-      environment: the user's environment.
     """
     place = folder.resolve() / FOLDER
     place.mkdir(parents=True)
@@ -99,11 +97,7 @@ def is_of_profiler(line: str) -> bool:
 
 
 def read(folder: Path) -> Observed:
-    """Read what the processes of a program wrote.
-
-    Args:
-      folder: of the launch.
-    """
+    """Read what the processes of a program wrote."""
     notes: list[str] = []
     processes = sorted(path for path in (folder / FOLDER).iterdir() if path.name.isdecimal())
     without_profile: set[Path] = set()

@@ -82,9 +82,7 @@ def lower_program(side: Side, pass_: str, platform: Platform) -> Lowered:
     A training step overwrites what it updates, as both frameworks have it do on a device.
 
     Args:
-      side: the frontend's worker, with the workload loaded.
       pass_: "forward", "gradients" or "step".
-      platform: of the device.
 
     Raises:
       SideError: the side cannot deliver it at all.
@@ -110,11 +108,9 @@ def compile_for_all(
     """By device, both programs compiled for it and compared. A failure concerns its device or cell alone.
 
     Args:
-      targets: the devices, and what compiles for them.
       sides: both workers by side, with the workload loaded.
       pass_: what is compiled: "forward", "gradients" or "step".
       folder: for the dumps, one folder a device and a side; what another call left there goes.
-      reporter: shows every device.
       assembling: whether each kernel is assembled once more, for its registers: half of the time of a large program.
     """
     results: dict[str, TargetModules] = {}
@@ -167,8 +163,6 @@ def compile_alike(
     All are compiled with the same options: without Triton's products where one of them compiles only so.
 
     Args:
-      worker: compiles.
-      device: the device.
       programs: by name.
       folder: for the dumps, one folder a name.
       assembling: whether each kernel of a GPU is assembled once more, for its registers.
@@ -226,11 +220,6 @@ def compile_one(
     """One program compiled for a device, and the seconds that it took.
 
     Args:
-      worker: compiles.
-      device: the device.
-      artifact: the program, in a form that every XLA reads.
-      program: the same as it is aligned with others.
-      dump: a folder that is not there yet, for what XLA dumps.
       assembling: whether each kernel of a GPU is assembled once more, for its registers.
       options: of XLA, by name.
 

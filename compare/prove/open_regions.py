@@ -80,12 +80,7 @@ class RegionGroup:
 
     @classmethod
     def of(cls, kinds: Sequence[RegionKind], regions: Regions) -> RegionGroup:
-        """The group of some kinds.
-
-        Args:
-          kinds: of regions of the split.
-          regions: the split.
-        """
+        """The group of some kinds."""
         own_inputs, firsts = separate(kinds, regions)
         return cls(own_inputs, merge_regions(firsts, own_inputs), kinds, regions.cut_points)
 
@@ -108,21 +103,13 @@ class RegionGroup:
         return [[self.cut_points[cut].nodes.left[0] for region in turn for cut in region.inputs] for turn in self.turns]
 
     def batches(self, inputs: Sequence[RegionInputs]) -> Iterator[Sequence[RegionInputs]]:
-        """As many turns at a time as one request may hold.
-
-        Args:
-          inputs: what the regions take in each.
-        """
+        """As many turns at a time as one request may hold."""
         size = sum(_count_bytes(self.regions, region) for region in self.programs.regions)
         at_once = max(1, MOST_BYTES // max(1, size))
         return (inputs[start : start + at_once] for start in range(0, len(inputs), at_once))
 
     def swept_turns(self, number: int) -> Sequence[int]:
-        """The turns that a call of a sweep takes: one, but all where no refuted cut point would tell of a region.
-
-        Args:
-          number: of the call.
-        """
+        """The turns that a call of a sweep takes: one, but all where no refuted cut point would tell of a region."""
         count = len(self.all_turns)
         if not self.has_cut_points:
             return self.all_turns
@@ -174,18 +161,12 @@ class RegionGroup:
         """What the regions of both sides take in a turn of a call.
 
         Args:
-          call: arguments of both programs.
           values_at: by id in TensorFlow's graph, the values of this call.
-          turn: its number.
         """
         return RegionInputs([values_at[key] for key in self.keys[turn]], self.select_own(call), turn)
 
     def select_own(self, call: Arguments) -> Pair[Sequence[np.ndarray]]:
-        """What each program alone takes in a call.
-
-        Args:
-          call: arguments of both programs.
-        """
+        """What each program alone takes in a call."""
         return Pair(
             *(
                 [arguments[graph.parameters.index(key)] for key in alone]
@@ -194,11 +175,7 @@ class RegionGroup:
         )
 
     def find_refuted(self, inputs: Sequence[RegionInputs]) -> Iterator[set[Matched]]:
-        """The values that were supposed to be one, and differ in float64, in each of these turns.
-
-        Args:
-          inputs: what the regions take in each.
-        """
+        """The values that were supposed to be one, and differ in float64, in each of these turns."""
         for batch in self.batches(inputs):
             runs = (self.exact_pieces[side].each([one.of(side) for one in batch]) for side in (0, 1))
             for one, *results in zip(batch, *runs, strict=True):
@@ -206,11 +183,7 @@ class RegionGroup:
                 yield find_refuted(self.cut_points, self.turns[one.turn], self.programs, call)
 
     def describe(self, region: Region) -> RegionKey:
-        """What a region is in any split of the same programs.
-
-        Args:
-          region: of a kind of this group.
-        """
+        """What a region is in any split of the same programs."""
         inputs = frozenset(self.cut_points[cut].nodes for cut in region.inputs)
         cut_point = None if region.cut_point is None else self.cut_points[region.cut_point].nodes
         return region.pieces, inputs, cut_point
@@ -240,8 +213,6 @@ class OpenRegions:
         """These regions, in groups whose arrays have room in memory.
 
         Args:
-          regions: the split.
-          members: those that are judged.
           cut_values: has what TensorFlow's program computes at cut points.
 
         Raises:
@@ -287,7 +258,6 @@ class OpenRegions:
         """By group, what its regions take in each call, turn after turn.
 
         Args:
-          calls: arguments of both programs.
           choose_turns: from a group and the position of a call, the turns that are taken in it.
         """
         turns_by_call = [[[*choose_turns(group, position)] for group in self.groups] for position in range(len(calls))]
@@ -303,11 +273,7 @@ class OpenRegions:
         ]
 
     def find_refuted(self, calls: Sequence[Arguments]) -> list[set[Matched]]:
-        """By call, the values that were supposed to be one, and differ in it though both programs take the same.
-
-        Args:
-          calls: arguments of both programs.
-        """
+        """By call, the values that were supposed to be one, and differ in it though both programs take the same."""
         pairs_by_call: list[set[Matched]] = [set() for _ in calls]
         for start in range(0, len(calls) if self.groups else 0, self.at_once):
             inputs_by_group = self.collect(calls[start : start + self.at_once], lambda group, _: group.all_turns)
@@ -317,11 +283,7 @@ class OpenRegions:
         return pairs_by_call
 
     def without(self, keys: Collection[RegionKey]) -> OpenRegions:
-        """The other regions, in groups of their own.
-
-        Args:
-          keys: of regions that are left out.
-        """
+        """The other regions, in groups of their own."""
         all_regions = [(group, region) for group in self.groups for kind in group.kinds for region in kind.regions]
         rest = [region for group, region in all_regions if group.describe(region) not in keys]
         return self if len(rest) == len(all_regions) else OpenRegions.of(self.regions, rest, self.cut_values)

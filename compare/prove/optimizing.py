@@ -39,11 +39,6 @@ Run = Callable[[], Arrays]
 def optimize(request: Asked, scratch: Path, reporter: Reporter) -> Optimization:
     """What Grappler changes in the graph of one workload.
 
-    Args:
-      request: what to look at.
-      scratch: a folder for the worker.
-      reporter: shows every step.
-
     Raises:
       RequestError: the workload has no such pass.
       SideError: TensorFlow does not run it as a graph.
@@ -182,7 +177,6 @@ def idle(optimization: Optimization, ran: Mapping[str, Sequence[str]]) -> tuple[
     """The nodes of the optimized graph that did not run, though eager mode ran their operations as kernels.
 
     Args:
-      optimization: with both graphs.
       ran: by mode, the kernels of one call: operations of eager mode, and NAME:OP of a graph.
     """
     if EAGER not in ran or GRAPH not in ran:

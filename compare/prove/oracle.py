@@ -68,14 +68,7 @@ class Doubles:
 def find_doubles(
     jax: Side, sides: Sequence[Collected], instance: Prepared, passes: Collection[str] = PASSES
 ) -> Doubles:
-    """Float64 evidence for every pass that a side has.
-
-    Args:
-      jax: the JAX side, whose XLA runs promoted programs.
-      sides: what each side delivered.
-      instance: the workload, and the arrays that it is judged on.
-      passes: the passes to look at.
-    """
+    """Float64 evidence for every pass that a side has."""
     doubles = Doubles()
     for delivery in sides:
         present = {pass_ for _, pass_, _ in delivery.outputs} | ({STEP} & delivery.modes.keys())
@@ -101,13 +94,7 @@ def twin_with(instance: Prepared, doubles: Doubles) -> Twin:
 
 
 def runner_of(jax: Side, doubles: Doubles, instance: Prepared) -> Run:
-    """A function that runs float64 programs of either side; the JAX side, which has the batches, does training runs.
-
-    Args:
-      jax: the JAX side, with the workload loaded.
-      doubles: has the cases that neither side ran.
-      instance: the workload, and the arrays that it is judged on.
-    """
+    """A function that runs float64 programs of either side; the JAX side, which has the batches, does training runs."""
     twin, training = twin_with(instance, doubles), instance.workload.training
     guide_steps = {checkpoint.step for name in doubles.guide if (checkpoint := kept_as(name)) is not None}
     checkpoints = sorted(guide_steps) or (training.compared if training else ())

@@ -32,8 +32,6 @@ class OriginalModes:
     """Calls of TensorFlow's own modes on inputs that no case of the workload has.
 
     Args:
-      pool: has the sides.
-      instance: the workload.
       delivery: what TensorFlow delivered; a lost side is not asked.
     """
 
@@ -46,8 +44,6 @@ class OriginalModes:
         """The results of a mode.
 
         Args:
-          mode: a mode of the pass.
-          pass_: the pass to run.
           dtype: "float32" or "float64".
           inputs: by name, and the weights that are changed; the workload is loaded.
 
@@ -61,7 +57,6 @@ class OriginalModes:
         """As `AskEager`; a model that cannot be built in float64 gives nothing either.
 
         Args:
-          pass_: that is run.
           calls: by name, the inputs of each, and the weights that it changes.
         """
         if self.delivery is None or self.delivery.lost or not calls:
@@ -88,7 +83,6 @@ def make_original(modes: OriginalModes, doubles: Doubles) -> Original:
     float64 program, which XLA runs, only if it decides otherwise.
 
     Args:
-      modes: run TensorFlow.
       doubles: tell where float64 results came from.
     """
 

@@ -25,8 +25,6 @@ def with_xla(evidence: Evidence, leaves: Leaves, twin: Twin, doubles: Doubles) -
 
     Args:
       evidence: the evidence to judge; XLA's results that it has are not computed again.
-      leaves: every comparison with its bound.
-      twin: the workload's arrays, with all cases.
       doubles: the float64 programs, and their results.
 
     Raises:
@@ -49,12 +47,6 @@ def with_eager(evidence: Evidence, leaves: Leaves, doubles: Doubles, eager: AskE
 
     XLA was the reference there. Its own algorithms may be less accurate than those of eager mode: in float64, singular
     values by XLA were measured 3e-8 off, those by LAPACK 1e-15.
-
-    Args:
-      evidence: the evidence to judge.
-      leaves: every comparison with its bound.
-      doubles: has these cases.
-      eager: asks eager mode.
     """
     failing = {(one.place.pass_, one.place.case) for gate in leaves.values() for one in gate if one.verdict == FAIL}
     # A port that fails where both sides ran is wrong anyway.

@@ -36,11 +36,6 @@ Judged = tuple[AtSize, Parity | None]
 def with_others(sides: BothSides, parity: Parity, scratch: Path) -> Parity:
     """The parity with that of each other size, both sides built anew. A port that fails at its own size is not judged.
 
-    Args:
-      sides: the workload at its own size: a gradient that vanishes at another one is rounding beside what it is here.
-      parity: that of the workload's own size.
-      scratch: where arrays are drawn into.
-
     Raises:
       RequestError: the workload's code fails.
     """
@@ -79,14 +74,6 @@ def judge_at(
     ordinary: Ordinary | None = None,
 ) -> Judged:
     """The port at a size that `prepare_others` drew, both sides built for it; what TensorFlow refuses is not judged.
-
-    Args:
-      pool: has the sides.
-      instance: the workload at that size.
-      dimensions: those that differ from the workload's own.
-      reporter: shows the size.
-      modes: that are judged.
-      ordinary: the largest values at the workload's own size, where they are known.
 
     Raises:
       BadTarget: the function that was named for a side does not exist.

@@ -41,7 +41,6 @@ def explain_by_formula(
       run: runs a float64 program of the original, disturbed or not.
       doubles: the float64 programs, and their results.
       evidence: tells what an error is relative to.
-      leaves: every comparison with its bound.
       narrow_passes: passes that the port rounds to fewer bits than the original: in float32 nothing explains those.
 
     Raises:
@@ -87,7 +86,6 @@ def vanishes(evidence: Evidence, place: Place) -> bool:
 
     Args:
       evidence: has the float64 results.
-      place: of the leaf.
     """
     here = evidence.doubles.get(("tf", place.pass_, place.case), {})
     return place.leaf in here and largest([here[place.leaf]]) <= NOTHING * ordinary(evidence, place.pass_, place.leaf)
@@ -98,8 +96,6 @@ def ordinary(evidence: Evidence, pass_: str, leaf: str) -> float:
 
     Args:
       evidence: has the float64 results.
-      pass_: the pass.
-      leaf: its name.
     """
     runs = (evidence.doubles.get(("tf", pass_, case), {}) for case in evidence.float_cases(pass_))
     return max(largest(run[leaf] for run in runs if leaf in run), evidence.ordinary.get((pass_, leaf), 0.0))

@@ -82,9 +82,6 @@ def train_placed(
 
     Args:
       program: the step of a side, in float64.
-      twin: the workload's arrays.
-      placement: where the run starts.
-      side: whose step it is.
       see: is given the arguments of each call.
 
     Raises:
@@ -109,12 +106,7 @@ def train_placed(
 
 
 def placed_twin(twin: Twin, placement: Placement) -> Twin:
-    """The twin with the batches of a placed run alone, in order.
-
-    Args:
-      twin: the workload's arrays.
-      placement: where the run starts.
-    """
+    """The twin with the batches of a placed run alone, in order."""
     numbers = [*range(placement.before), *range(placement.first, placement.first + placement.steps)]
     batches = {name: array[np.asarray(numbers) % len(array)] for name, array in twin.batches.items()}
     run_twin = dataclasses.replace(twin, batches=batches)

@@ -77,10 +77,7 @@ def examine(
     """Align a pair at its levels, and explain the modules of its compilers.
 
     Args:
-      pair: both programs.
       main_level: the level that `view` holds, value by value.
-      reporter: shows every level.
-      scope: the levels, and where the programs are run.
       by_pass: whether to compile both programs here and hold them against each other after every pass.
       by_region: whether to split both programs into regions.
 
@@ -251,8 +248,6 @@ def _compilers(pair: Pair, programs: Alignment | None, own: Alignment | None) ->
     """Why the 2 x 2 is what it is: what two frontends wrote, what two compilers made of it, cut into which kernels.
 
     Args:
-      pair: both programs, and what they are run on.
-      programs: the two, aligned at the algebraic level.
       own: what each side's compiler made of its own program, aligned likewise; None to align it here.
     """
     if not pair.cells:

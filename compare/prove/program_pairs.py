@@ -79,13 +79,6 @@ def choose_pairs(
 
     A program is WORKLOAD:tf, WORKLOAD:jax, a file, or a dump directory (DIR or DIR:MODULE).
 
-    Args:
-      references: programs or workloads.
-      pool: has the sides.
-      choice: pass, size and training data.
-      scratch: the folder to draw arrays into.
-      reporter: shows every step.
-
     Raises:
       RequestError: another number of programs than two, programs beside workloads, or no such thing.
       SideError: a side cannot deliver its program.
@@ -119,9 +112,7 @@ def of_deliveries(
     """TensorFlow's program against JAX's, as a run has collected them; None where a side gave none.
 
     Args:
-      instance: the workload, and the arrays that it is judged on.
       deliveries: what each side delivered, by side.
-      cells: what each side's XLA made of the programs.
       sides: versions and device by side.
 
     Raises:

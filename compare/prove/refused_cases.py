@@ -49,9 +49,6 @@ def collect_accepted(
     """What both sides deliver for inputs that the original takes: after each stage, all that is known by then.
 
     Args:
-      pool: has the sides.
-      instance: the workload, and the arrays that it is judged on.
-      reporter: shows every request.
       modes: the modes to run; empty takes all.
       stages: the passes that are asked for at once, stage by stage.
 

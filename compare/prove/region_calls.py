@@ -31,10 +31,7 @@ class RegionCalls:
     """Open regions in the type that their programs compute in, beside TensorFlow's in float64.
 
     Args:
-      pass_: forward or gradients.
-      open_regions: the open regions.
       base: arguments of both programs in an ordinary call.
-      dtype: the narrowest type that is computed in.
       times: how many roundings in a row a region may take.
 
     Raises:
@@ -57,17 +54,12 @@ class RegionCalls:
         """Judge calls of a sweep: the outcome of the worst region that runs in each.
 
         Args:
-          calls: arguments of both programs.
           first: number of the first call.
         """
         return self._judge(calls, lambda group, position: group.swept_turns(first + position))
 
     def judge_all(self, calls: Sequence[Arguments]) -> list[Outcome]:
-        """Judge calls: the outcome of the worst of all regions in each.
-
-        Args:
-          calls: arguments of both programs.
-        """
+        """Judge calls: the outcome of the worst of all regions in each."""
         return self._judge(calls, lambda group, _: group.all_turns)
 
     def _judge(
@@ -112,11 +104,7 @@ class _GroupCalls:
     floors: dict[int, Rounding] | None
 
     def find_missing(self, inputs: Sequence[RegionInputs]) -> list[int]:
-        """The turns whose floors are not measured yet.
-
-        Args:
-          inputs: what the regions take in each turn that comes.
-        """
+        """The turns whose floors are not measured yet."""
         return sorted({one.turn for one in inputs} - (self.floors or {}).keys())
 
     def measure_floors(self, ordinary: Sequence[RegionInputs]) -> None:
@@ -130,11 +118,7 @@ class _GroupCalls:
             self.floors[one.turn] = self._measure_floor(one)
 
     def judge(self, inputs: Sequence[RegionInputs]) -> list[Outcome]:
-        """The outcome of the worst region in each turn.
-
-        Args:
-          inputs: what the regions take in each.
-        """
+        """The outcome of the worst region in each turn."""
         return [outcome for batch in self.group.batches(inputs) for outcome in self._judge_batch(batch)]
 
     def _judge_batch(self, inputs: Sequence[RegionInputs]) -> list[Outcome]:

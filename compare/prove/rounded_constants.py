@@ -46,8 +46,6 @@ class ConstantSpreads:
         Args:
           run: runs a float64 program of either side.
           doubles: the float64 programs, the same ones in each call.
-          runs: pass and case of those to explain.
-          seed: of the rounding.
 
         Raises:
           SideError: the JAX side cannot run the programs.
@@ -121,7 +119,6 @@ def largest_spreads(
 
     Args:
       base: by case, the leaves of the program as it is.
-      runs: those of programs whose constants were moved.
       scales: by case, what errors are relative to.
     """
     spreads: dict[tuple[str, str, int], float] = {}

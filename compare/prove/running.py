@@ -63,8 +63,6 @@ def arguments(program: Program, twin: Twin, case: Arrays) -> list[np.ndarray]:
     """The arguments of a program in a case, which has inputs and may change weights.
 
     Args:
-      program: whose parameters are filled.
-      twin: has the weights.
       case: by name, the arrays of a case.
     """
     alone = dataclasses.replace(twin, cases={"": case})
@@ -83,11 +81,6 @@ def without_states(program: Program, results: Arrays) -> Arrays:
 
 def running(program: Program, twin: Twin, options: CompilerOptions = IN_ORDER) -> Running:
     """The program, compiled.
-
-    Args:
-      program: what is compiled.
-      twin: has the weights.
-      options: XLA's debug options; with none a program is compiled as users run it.
 
     Raises:
       UnreadableProgram: XLA does not compile it where its framework is not.

@@ -47,7 +47,6 @@ def without_pairs(slots: Sequence[Slots], states: Collection[str]) -> list[Slots
     """The same slots without the pairs of some states.
 
     Args:
-      slots: of two programs.
       states: slots of states that were paired by their names, and hold other values.
     """
 

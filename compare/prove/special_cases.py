@@ -67,12 +67,9 @@ def special_cases(
     """Cases with special values, about which programs decide.
 
     Args:
-      twin: the workload's arrays, with all ordinary cases.
       specs: its inputs, by name.
       programs: the forward pass of both sides, in float64.
-      base: the ordinary inputs.
       run: gives these, compiled, by side.
-      original: asks TensorFlow's own modes.
 
     Raises:
       UnreadableProgram: XLA does not run a program apart from its framework.

@@ -39,8 +39,6 @@ class SplitPrograms:
     """Two programs that are equal in every call in which their open regions hold.
 
     Args:
-      programs: TensorFlow's and the port's.
-      calls: arguments of both, on which values are matched.
       lone_results: names of results that one program alone may have.
 
     Raises:
@@ -193,10 +191,6 @@ def split_on_cases(instance: Prepared, programs: Pair[Program]) -> SplitPrograms
 
     A variable that one program alone updates, such as a moving average, is no result of these passes.
 
-    Args:
-      instance: the workload, and the arrays that it is judged on.
-      programs: TensorFlow's and the port's.
-
     Raises:
       UnreadableProgram: XLA cannot run what has to be run.
     """
@@ -210,11 +204,7 @@ def split_on_cases(instance: Prepared, programs: Pair[Program]) -> SplitPrograms
 
 
 def spread_out(calls: Sequence[Call]) -> Sequence[Call]:
-    """A few calls, the first and the last among them.
-
-    Args:
-      calls: all that will be judged.
-    """
+    """A few calls, the first and the last among them."""
     return [
         calls[position]
         for position in sorted({round(position) for position in np.linspace(0, len(calls) - 1, REFUTING_CALLS)})

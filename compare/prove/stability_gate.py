@@ -22,10 +22,6 @@ def with_stability(sides: BothSides, parity: Parity) -> Parity:
     """The last gate: a port that agrees at ordinary inputs is judged far from them.
 
     In mode `jax/jit`, and in `jax/tuned` where that runs: the compiler's options may break what the program does not.
-
-    Args:
-      sides: one workload, with what both sides delivered of it.
-      parity: that of ordinary inputs.
     """
     name = sides.instance.workload.name
     if parity.verdict == FAIL:
@@ -39,13 +35,7 @@ def with_stability(sides: BothSides, parity: Parity) -> Parity:
 
 
 def sweep_with(sides: BothSides, parity: Parity, sweeps: Sequence[CompilerOptions]) -> Parity:
-    """The parity with the results of sweeps of the port.
-
-    Args:
-      sides: one workload, with what both sides delivered of it.
-      parity: that of ordinary inputs.
-      sweeps: XLA's options that the port is compiled with, one sweep each.
-    """
+    """The parity with the results of sweeps of the port."""
     results: list[Swept] = []
     for options in sweeps:
         try:

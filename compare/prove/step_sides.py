@@ -98,9 +98,6 @@ class StepSide:
     def observe(self, calls: Sequence[Sequence[np.ndarray]]) -> list[Seen]:
         """Run the step, and note the loss, the decisions and the cuts of each call.
 
-        Args:
-          calls: arguments of the step.
-
         Raises:
           UnreadableProgram: XLA cannot run the step with those values as results.
         """
@@ -122,11 +119,7 @@ class StepSide:
         return clock_of(self.graph, self._states, self._fixed, outcomes)
 
     def find_uncounted(self, clock: Clock) -> list[str]:
-        """Names of whole numbers that depend on more than the count of steps: only training tells their values.
-
-        Args:
-          clock: of this step.
-        """
+        """Names of whole numbers that depend on more than the count of steps: only training tells their values."""
         nodes, parameters, results = self.graph.nodes, self.graph.parameters, self.graph.results
         return [
             self.name_of(position)

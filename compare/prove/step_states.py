@@ -35,9 +35,7 @@ class GuidedRun:
         """The losses and weights of all steps, as a side records them.
 
         Args:
-          run: the step of either side.
           seed: of the roundings by which whatever a step takes is moved; None moves nothing.
-          unit: see `grow_spreads`.
 
         Raises:
           UnreadableProgram: XLA does not run the program apart.

@@ -55,9 +55,6 @@ def subjects(
     """Two programs of one workload.
 
     Args:
-      left: TensorFlow's program.
-      right: JAX's program.
-      labels: how pages name them.
       slots: names of their parameters and results, equal for the same array; None pairs them by name and role.
 
     Raises:
@@ -78,9 +75,6 @@ def cases(left: Program, right: Program, instance: Prepared, most: int = 2) -> l
     state of one side only, such as a learning rate in a variable, keeps its value.
 
     Args:
-      left: TensorFlow's program.
-      right: JAX's program.
-      instance: has the cases.
       most: how many cases are taken.
     """
     loading, twin = instance.loading, twin_of(instance)

@@ -49,7 +49,6 @@ def sweep(sides: BothSides, options: CompilerOptions) -> Swept:
     """Find the range of each float input in which the port holds, by pass.
 
     Args:
-      sides: one workload, with what both sides delivered of it.
       options: of XLA, that the port is compiled with in mode `jax/tuned`; else empty.
 
     Raises:
@@ -136,11 +135,7 @@ class _Pass:
         """Breaks that recur in calls beside them."""
 
     def reach(self, reporter: Reporter) -> Iterator[Reached]:
-        """The range of each input in which the port holds.
-
-        Args:
-          reporter: shows the progress of the sweep.
-        """
+        """The range of each input in which the port holds."""
         probes = plan_calls(self._specs, self._twin)
         countdown = Countdown(reporter, f"stability, {self._pass}: calls of both programs", len(probes))
         outcomes = dict(zip(probes, self._outcomes(probes, countdown), strict=True))

@@ -54,13 +54,6 @@ def sweep_regions(
 
     The caller then sweeps both whole programs.
 
-    Args:
-      pass_: forward or gradients.
-      instance: the workload, and the arrays that it is judged on.
-      programs: TensorFlow's and the port's.
-      dtype: the narrowest type that is computed in.
-      reporter: shows the progress of the sweep.
-
     Raises:
       ProgramLost: a program ended the process that ran it, or did not end.
     """
@@ -120,11 +113,7 @@ class _Sweep:
         return regions if self._split.count_refuted > count_before else None
 
     def judge(self, regions: Split) -> Probe | None:
-        """The first call that does not hold; None where all hold, and the whole programs come nowhere grossly apart.
-
-        Args:
-          regions: that have to hold.
-        """
+        """The first call that does not hold; None where all hold, and the whole programs come nowhere grossly apart."""
         open_regions = regions.opened
         judges = self._judges(open_regions) if open_regions else None
         at_once = (

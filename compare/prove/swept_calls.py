@@ -42,12 +42,7 @@ class CallResults:
 
 
 def plan_calls(specs: Mapping[str, ArraySpec], twin: Twin) -> list[Probe]:
-    """The calls of a sweep: of a model fewer, and within moderate magnitudes.
-
-    Args:
-      specs: the inputs.
-      twin: has the weights, if there are any.
-    """
+    """The calls of a sweep: of a model fewer, and within moderate magnitudes."""
     weights = sum(array.size for array in twin.weights.values())
     step = LARGE_STEP if weights > LARGE else _sweeps.STEPS[0]
     return list(_sweeps.probes(specs, bool(twin.weights), step))
@@ -57,10 +52,8 @@ def measure_rounding(dtype: str, times: float, ordinary: Arrays, digits: float) 
     """How values of a type are rounded.
 
     Args:
-      dtype: that is computed in.
       times: how many roundings in a row a program makes.
       ordinary: gradients at ordinary inputs: an error as large as their rounding counts nothing.
-      digits: see `Rounding`.
     """
     info, unit = ml_dtypes.finfo(np.dtype(dtype)), UNIT_ROUNDOFF[dtype]
     relative = min(times * unit, math.sqrt(unit))
@@ -75,7 +68,6 @@ def judge_calls(
 
     Args:
       results: the results of each call.
-      rounding: how values are rounded.
       sample: from positions of calls and a seed, TensorFlow's exact values of these with every value moved by a
         rounding.
     """

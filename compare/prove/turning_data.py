@@ -28,8 +28,6 @@ def runs_that_turn(
     """Runs whose batches turn decisions over data, and remarks on those that nothing turns.
 
     Args:
-      twin: the workload's arrays.
-      sides: the steps of both sides.
       ways: by side, which ways its decisions over data went in ordinary steps.
 
     Raises:

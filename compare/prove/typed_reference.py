@@ -46,13 +46,7 @@ class Reference:
 
 
 def collect_from(workers: WorkerSet, name: str, instance: Prepared) -> Collected:
-    """The delivery of a worker; if it does not start, an empty one with the reason.
-
-    Args:
-      workers: have one of that name.
-      name: of the worker.
-      instance: the function in a type.
-    """
+    """The delivery of a worker; if it does not start, an empty one with the reason."""
     try:
         side = workers.get(name)
     except SideError as error:
@@ -67,11 +61,7 @@ def find_reference(
 
     Args:
       workers: compute float64 results, and int64.
-      instance: the function in that type.
       dtype: by NumPy's or ml_dtypes' name.
-      tf: what TensorFlow gave.
-      jax: what the port gave.
-      port: the worker that gave it.
     """
     outputs = tf.outputs | jax.outputs
     exact = _int64(workers, instance, dtype) if is_integer(dtype) and not _eager(tf) else None

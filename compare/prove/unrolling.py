@@ -19,14 +19,7 @@ SINGLE = "jit"
 
 
 def check(side: Side, instance: Prepared, delivery: Collected, reporter: Reporter) -> list[Failure]:
-    """The modes whose loop leaves other losses or weights than so many single steps of the same side. Never raises.
-
-    Args:
-      side: the side to ask, with the workload loaded.
-      instance: the workload at the size that is timed.
-      delivery: gets the failures.
-      reporter: shows every step.
-    """
+    """The modes whose loop leaves other losses or weights than so many single steps of the same side. Never raises."""
     try:
         return _check(side, instance, delivery, reporter)
     except SideError as error:
@@ -56,7 +49,6 @@ def single_steps(trajectory: Arrays, steps: int) -> Arrays:
 
     Args:
       trajectory: a training run with a checkpoint after so many steps.
-      steps: of the loop.
     """
     checkpoints = {checkpoint: array for name, array in trajectory.items() if (checkpoint := kept_as(name)) is not None}
     weights = {
@@ -70,8 +62,6 @@ def difference(actual: Arrays, expected: Arrays, steps: int) -> str:
 
     Args:
       actual: results of the loop by leaf.
-      expected: those of single steps.
-      steps: of the loop.
     """
     missing = sorted(expected.keys() - actual.keys())
     if missing:

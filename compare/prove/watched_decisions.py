@@ -58,11 +58,6 @@ class WatchedDecisions:
 def watch_decisions(of: Readable, observer: Watched, twin: Twin) -> WatchedDecisions | None:
     """The program, and how it decides in the cases of the twin; None where it decides nothing.
 
-    Args:
-      of: the program.
-      observer: the same, ready to be watched.
-      twin: the workload's arrays.
-
     Raises:
       UnreadableProgram: XLA does not run it apart from its framework.
     """

@@ -39,7 +39,6 @@ class WholePrograms:
         """Whether the port is finite wherever TensorFlow is, and nowhere farther apart than rounding takes TensorFlow.
 
         Args:
-          calls: inputs of each.
           relative: what rounding leaves of a gradient that vanishes, relative to the largest gradient.
         """
         runs = zip(calls, self.port(calls), self.original(calls), strict=True)
@@ -60,10 +59,6 @@ class WholePrograms:
 
 def compile_whole(programs: Pair[Program], twin: Twin) -> WholePrograms:
     """Both programs with XLA's default options.
-
-    Args:
-      programs: TensorFlow's and the port's.
-      twin: has the weights.
 
     Raises:
       UnreadableProgram: XLA does not compile one where its framework is not.

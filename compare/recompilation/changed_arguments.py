@@ -19,7 +19,6 @@ def changes(before: Named, after: Named, side: str = "") -> dict[str, str]:
 
     Args:
       before: arguments of the earlier call.
-      after: arguments of the later one.
       side: in whose words: JAX compiles values in of static arguments alone, and gives Python numbers a weak type.
     """
     arguments = {**before, **after}
@@ -32,8 +31,6 @@ def only_values(before: Named, after: Named, name: str) -> bool:
 
     Args:
       before: arguments of the earlier call.
-      after: arguments of the later one.
-      name: of the argument.
     """
     return _alike(before, after, name, np.ndarray)
 
@@ -43,8 +40,6 @@ def only_numbers(before: Named, after: Named, name: str) -> bool:
 
     Args:
       before: arguments of the earlier call.
-      after: arguments of the later one.
-      name: of the argument.
     """
     return _alike(before, after, name, np.ndarray | np.generic)
 

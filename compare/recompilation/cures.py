@@ -47,9 +47,6 @@ def cures(side: str, staging: Staging, calls: Sequence[Call], ledger: SideLedger
 
     Args:
       side: "tf" or "jax".
-      staging: how the function is staged now.
-      calls: the stream.
-      ledger: what it did.
     """
     if max(ledger.traces or 0, ledger.compilations or 0) <= 1:
         return []

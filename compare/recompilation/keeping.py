@@ -67,10 +67,8 @@ def keep(
     """The ledger of a stream on each side that has a function.
 
     Args:
-      request: the functions and the stream.
       interpreters: by side, the one that runs it; None is this one.
       timeout_s: seconds that a call may take.
-      progress: is told of every stage.
     """
     with ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxport-")))

@@ -27,9 +27,7 @@ def reason(call: Named, earlier: Mapping[int, Named], observation: Seen, probe: 
     """Why a call was traced, or compiled without being traced.
 
     Args:
-      call: its arguments.
       earlier: by number, the calls before it that gave results.
-      observation: what it did.
       probe: tries two calls in an empty cache.
       side: "tf" or "jax".
     """

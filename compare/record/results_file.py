@@ -41,7 +41,6 @@ def check(plain: Any, path: Path) -> dict[str, Any]:
 
     Args:
       plain: what was read. If it is refused it is not to be used any more: it is cut down to find the place.
-      path: where it comes from.
 
     Raises:
       RecordError: not a record, or written by a newer jaxport.

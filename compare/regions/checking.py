@@ -26,10 +26,6 @@ def find_faults(regions: Regions, alignment: Alignment) -> list[str]:
        these are equal by the hypothesis of the induction. If it computes equal values from equal inputs, the cut point
        that it computes is therefore equal in both programs.
     3. Every result is a parameter or an output of a region, and so is equal.
-
-    Args:
-      regions: the split.
-      alignment: the alignment that was split. The check reads its graphs, its results and its matches of parameters.
     """
     broken = [*_of_cut_points(regions, alignment), *_of_order(regions)]
     for number, region in enumerate(regions.regions):

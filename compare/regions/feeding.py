@@ -38,8 +38,6 @@ def find_more_matches(
     """The alignment with more matches: values without a partner are computed from values that have one.
 
     Args:
-      alignment: of two programs.
-      cases: arguments of both.
       tolerance: of float32, relative to each value's scale; other types scale with their precision. What is matched by
         it is a hypothesis, so that a wide one costs a region that does not hold and no wrong verdict.
       behind_changes: whether to go on behind one operation of the same values that has another constant or attribute in

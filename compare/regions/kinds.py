@@ -30,7 +30,6 @@ class RegionKind:
 
         Args:
           turn: its number, from 0.
-          turns: how many there are.
         """
         return self.regions[turn * (len(self.regions) - 1) // max(1, turns - 1)]
 
@@ -39,10 +38,6 @@ def group_identical(members: Sequence[Region], regions: Regions) -> list[RegionK
     """These regions by kind, in the order of the first of each.
 
     A region with parameters that one program alone takes is a kind by itself: no other region has these.
-
-    Args:
-      members: regions of the split.
-      regions: the split.
     """
     kinds: dict[object, list[Region]] = {}
     for position, region in enumerate(members):
@@ -59,10 +54,6 @@ def _list_hints(graph: Graph) -> tuple[str, ...]:
 
 def separate(kinds: Sequence[RegionKind], regions: Regions) -> tuple[Regions, list[Region]]:
     """The first region of each kind, all of whose inputs are its own: values of any of its kind may fill them.
-
-    Args:
-      kinds: of regions of the split.
-      regions: the split.
 
     Returns:
       The split with a cut point for each of these inputs, in their order, and the regions that read these.

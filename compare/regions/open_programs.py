@@ -38,12 +38,7 @@ class OpenPrograms:
 
 
 def merge_regions(members: Sequence[Region], regions: Regions) -> OpenPrograms:
-    """One program a side that computes the outputs of all these regions, from what they read.
-
-    Args:
-      members: regions of the split.
-      regions: the split.
-    """
+    """One program a side that computes the outputs of all these regions, from what they read."""
     read = tuple(sorted({position for region in members for position in region.inputs}))
     alone = Pair(*(_alone(members, side) for side in (0, 1)))
     graphs = Pair(*(_Merging(regions, read, alone[side], side).merge(members) for side in (0, 1)))
@@ -51,12 +46,7 @@ def merge_regions(members: Sequence[Region], regions: Regions) -> OpenPrograms:
 
 
 def count_roundings(region: Region, graph: Graph) -> float:
-    """How many roundings in a row TensorFlow's piece makes at most: as `stablehlo_text.roundings` counts a program's.
-
-    Args:
-      region: of a split.
-      graph: TensorFlow's.
-    """
+    """The most roundings in a row of TensorFlow's piece, as `stablehlo_text.roundings` counts those of a program."""
     nodes = [graph.nodes[key] for key in region.pieces.left.nodes]
     terms = (_terms(node, graph.nodes[key]) for node in nodes for key in node.operands)
     return sum(_is_float(node) for node in nodes) + math.sqrt(max(terms, default=1))

@@ -75,9 +75,7 @@ def prove(regions: Regions, level: str = STRUCTURE, proofs_before: KnownProofs |
     prove nothing here. A region that stays open computes by itself what its other inputs determine.
 
     Args:
-      regions: a valid split.
       level: of the graphs that were split: what rules of theirs assumed or rounded is no part of the proof.
-      proofs_before: those of other splits at this level, to which those of this one are added.
     """
     memo = {} if proofs_before is None else proofs_before
     proofs = [_judge(region, regions, level, memo) for region in regions.regions]

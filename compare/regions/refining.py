@@ -51,8 +51,6 @@ def find_refuted(
     """The values that were supposed to be one, and differ in a call though they are computed from the same arrays.
 
     Args:
-      cuts: of the split.
-      members: open regions of the split, whose values the programs get.
       programs: of these regions, or of identical ones in the same order.
       call: what the programs give in float64 from the same arrays.
     """

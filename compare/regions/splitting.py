@@ -85,7 +85,6 @@ def without_cut_point(regions: Regions, position: int) -> Regions:
     Use it where the region that computes the cut point does not hold: the two programs may be equal all the same.
 
     Args:
-      regions: a valid split.
       position: the position of a cut point that is no parameter.
     """
     remaining: list[Region] = []

@@ -131,9 +131,7 @@ def describe_factors(moving: Sequence[Factor], does: str, does_most: str) -> str
     """What is said of factors that move a ratio: of the largest whole one, and the swaps of those that are not.
 
     Args:
-      moving: factors beyond the threshold.
       does: what one does, as "costs it".
-      does_most: what the largest does where none is in dispute.
     """
     whole = [factor for factor in moving if factor.is_whole]
     disputes = [factor.swaps_in_words for factor in moving if not factor.is_whole and factor.swaps]

@@ -39,7 +39,6 @@ def against(record: Record, baseline: Mode) -> tuple[Against, ...]:
     """Every workload's modes that were held against one of them, eager before compiled.
 
     Args:
-      record: of a run.
       baseline: what every time is divided by.
     """
     return tuple(_against(name, workload, baseline) for name, workload in record.workloads.items())

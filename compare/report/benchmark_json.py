@@ -101,8 +101,6 @@ def extra_info(name: str, plain: Mapping[str, Any], mode: str, baseline: Mode | 
     the record has none for this mode.
 
     Args:
-      name: of the workload.
-      plain: the workload's part of the record, as JSON.
       mode: "jax/jit", "tf/graph", and so on.
       baseline: what the mode's time is held against; None for what `ratio_of` says by default.
     """
@@ -148,10 +146,6 @@ def record_of(plain: Mapping[str, Any], path: Path) -> dict[str, Any]:
     """The record that benchmarks of ports make: medians from their statistics, everything else as they kept it.
 
     A mode that was not benchmarked has the median of the run that its workload's ratios come from.
-
-    Args:
-      plain: what pytest-benchmark wrote.
-      path: where it comes from.
 
     Raises:
       RecordError: none of the benchmarks is of a port, or they are of a newer jaxport.

@@ -61,13 +61,7 @@ def _together(what: str, nodes: Sequence[GraphNode]) -> Iterator[ChangeRow]:
 
 
 def comparison(left: ClusteredGraph, right: ClusteredGraph, changes: ClusteringChanges) -> str:
-    """One sentence on what the edit did.
-
-    Args:
-      left: before it.
-      right: after it.
-      changes: what differs.
-    """
+    """One sentence on what the edit did."""
     if changes.same:
         return "the same nodes in the same clusters"
     before, after = inside(left), inside(right)
@@ -81,7 +75,6 @@ def times_compared(left: TimeSplit | None, right: TimeSplit | None, time: EditTi
 
     Args:
       left: a call before the edit.
-      right: and after it.
       time: of both in pairs of processes; None where it was not requested.
     """
     totals = [_total(split) for split in (left, right)]

@@ -53,8 +53,6 @@ def write_launch(record: Launched, out: Path, auto_jit: bool) -> tuple[Page, lis
     """Write launch.html and the pictures of its graphs into the folder, which is there; the page, and what was written.
 
     Args:
-      record: what was read.
-      out: the folder.
       auto_jit: whether autoclustering was switched on for the program.
     """
     safe = printable(record)

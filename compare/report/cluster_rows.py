@@ -204,7 +204,6 @@ def launch_lines(launch: Launched, auto_jit: bool) -> Iterator[str]:
     """How a program ended, what gave way for it, and how much was compiled.
 
     Args:
-      launch: what was read.
       auto_jit: whether autoclustering was switched on for it.
     """
     if launch.signal:

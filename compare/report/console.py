@@ -32,13 +32,7 @@ _COLUMNS = (
 
 
 def print_overview(record: Record, console: Console, baseline: Mode | None = None) -> None:
-    """The table of workloads, a line for each failing gate and each missing result; the command adds the verdict.
-
-    Args:
-      record: of a run.
-      console: where it is printed.
-      baseline: a mode that every other one's time is held against, in a table of its own.
-    """
+    """The table of workloads, a line for each failing gate and each missing result; the command adds the verdict."""
     lines = on_lines(record)
     overview_rows = overview(lines)
     groups = find_columns(overview_rows)

@@ -129,14 +129,7 @@ def roofline(workload: Workload) -> str:
 
 
 def _marks(points: Sequence[_SpeedPoint], across: alt.X, up: alt.Y, span: Sequence[float]) -> list[alt.Chart]:
-    """Modes as points, and a thin line from each to its name.
-
-    Args:
-      points: what `_modes` gives.
-      across: the axis of FLOP a byte.
-      up: the axis of FLOP a second.
-      span: the ends of that axis.
-    """
+    """Modes as points, and a thin line from each to its name."""
     places = drawing.apart([point.speed for point in points], span, HEIGHT)
     apart = [
         _Name(point.label, LEADER * point.flops, place, point.color, point.flops, point.speed)
@@ -162,10 +155,7 @@ def _limits(peak: float, bandwidth: float, wide: Sequence[float], span: Sequence
     """Corners of the roof; where the bandwidth's line leaves the plot at the bottom, it starts there.
 
     Args:
-      peak: FLOP a second.
       bandwidth: bytes a second.
-      wide: the ends of the axis of FLOP a byte.
-      span: the ends of the axis of FLOP a second.
     """
     start = max(wide[0], span[0] / bandwidth)
     return [
@@ -201,9 +191,6 @@ def _labels(
 
     Args:
       rows: the points, already as far apart as lines of text must be.
-      across: their horizontal axis.
-      field: of a row, what stands on the vertical axis.
-      span: the ends of that axis.
     """
     where = alt.Y(f"{field}:Q", scale=alt.Scale(type="log", domain=list(span), nice=False))
     base = alt.Chart(drawing.data(rows))
@@ -219,15 +206,7 @@ def _peaks_apart(points: Sequence[_BatchPoint], span: Sequence[float]) -> list[_
 def _ceiling(
     value: float, label: str, wide: Sequence[float], span: Sequence[float], across: str = "batch"
 ) -> list[alt.Chart]:
-    """A dashed line across the plot, named at its left end.
-
-    Args:
-      value: its height.
-      label: its name.
-      wide: the ends of the horizontal axis.
-      span: the ends of the vertical axis.
-      across: what the horizontal axis is of.
-    """
+    """A dashed line across the plot, named at its left end."""
     base = alt.Chart(alt.Data(values=[{"value": value, across: wide[0], "label": label}]))
     where = alt.Y("value:Q", scale=alt.Scale(type="log", domain=list(span), nice=False))
     x = alt.X(f"{across}:Q", scale=alt.Scale(type="log", domain=list(wide), nice=False))

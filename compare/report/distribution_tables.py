@@ -64,11 +64,7 @@ SCALED = "a step over that of one device of the same framework, in the same roun
 
 
 def scaling(several: Sequence[Distribution]) -> dict[str, dict[int, float]]:
-    """By strategy and number of devices in all, the time of a step over that of one device, timed in the same rounds.
-
-    Args:
-      several: one workload on different numbers of devices.
-    """
+    """By strategy and number of devices, the time of a step over that of one device, timed in the same rounds."""
     ratios: dict[str, dict[int, float]] = {}
     for distribution in several:
         for name, step in distribution.strategies.items():

@@ -42,12 +42,7 @@ _COMPILES = {True: Cell("yes"), False: Cell("no", "fail"), None: Cell("not known
 
 
 def write_page(diagnosis: Diagnosis, folder: Path) -> Path:
-    """Write NAME.html into the folder, making the folder where there is none; returns its path.
-
-    Args:
-      diagnosis: of a model.
-      folder: for pages of the doctor.
-    """
+    """Write NAME.html into the folder, making the folder where there is none; returns its path."""
     return page_html.write_page(page(diagnosis), folder / f"{page_stem(diagnosis.target)}.html")
 
 
@@ -63,7 +58,6 @@ def page(diagnosis: Diagnosis, most: int | None = None) -> Page:
     """What is in a model.
 
     Args:
-      diagnosis: of it.
       most: findings of one severity, for a console; None is all.
     """
     versions = [f"written by {package} {version}" for package, version in diagnosis.versions.items()]

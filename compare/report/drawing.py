@@ -71,8 +71,6 @@ def apart(values: Sequence[float], span: Sequence[float], height: float) -> list
     """Places on a logarithmic axis, each moved down until no two lines of text there overlap.
 
     Args:
-      values: what the lines name.
-      span: the ends of the axis.
       height: of the plot, in pixels.
     """
     gap = LABEL_HEIGHT / height * math.log(span[1] / span[0])
@@ -89,9 +87,7 @@ def layer_charts(layers: Sequence[alt.Chart], height: float, width: float = PLOT
     """Layers over one another in a plot.
 
     Args:
-      layers: from the bottom up.
       height: of the plot without its axes, in pixels.
-      width: the same.
     """
     return alt.LayerChart(layer=list(layers)).properties(width=width, height=height)
 

@@ -45,7 +45,6 @@ def write_pages(dump: Json, folder: Path) -> Path:
 
     Args:
       dump: what `compare.hlo.dumps.summary.summarize` found, as JSON.
-      folder: is made where there is none.
     """
     modules = entries(printable(dump), "modules")
     for name, module in zip(page_names(modules), modules, strict=True):
@@ -176,11 +175,6 @@ def _print(title: str, rows: Sequence[tuple[str, str, str]], console: Console) -
 
 
 def tail(path: str, module: str) -> str:
-    """The file name without its module's name, if it contains that.
-
-    Args:
-      path: below the directory.
-      module: the module's name.
-    """
+    """The file name without its module's name, if it contains that."""
     _, separator, after = path.rpartition(f"{module}.")
     return after if separator else path

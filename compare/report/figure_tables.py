@@ -76,12 +76,7 @@ def summary(figures: Figures) -> str:
 
 
 def page(figures: Figures, command: str) -> str:
-    """The whole page.
-
-    Args:
-      figures: of every row that was asked for.
-      command: that writes it.
-    """
+    """The whole page."""
     rows = [line for row in figures.rows for line in _page_rows(row)]
     lines = [
         *_introduction(figures, command),

@@ -89,12 +89,7 @@ def _place(key: _Told) -> tuple[bool, bool]:
 
 
 def passes(rewrite: NodeRewrite, optimization: Optimization) -> str:
-    """Which passes made a change, and by which experiment that is known.
-
-    Args:
-      rewrite: the change.
-      optimization: what it is a change of, with the experiments that were made.
-    """
+    """Which passes made a change, and by which experiment that is known."""
     return _made_by(rewrite, optimization)[1]
 
 

@@ -23,13 +23,7 @@ _CONSTANTS = ("Const", "NoOp")
 
 
 def draw(title: str, nodes: Sequence[OptimizedNode], optimization: Optimization) -> tuple[graphviz.Digraph, int]:
-    """The picture, and how many boxes it has. Constants that stayed are left out; of a large graph all that stayed.
-
-    Args:
-      title: above it.
-      nodes: of one of the graphs.
-      optimization: what changed.
-    """
+    """The picture, and how many boxes it has. Constants that stayed are left out; of a large graph all that stayed."""
     rewrites = {rewrite.name: rewrite for rewrite in optimization.rewrites}
     whole = len(nodes) <= WHOLE
     nodes_shown = [node for node in nodes if node.name in rewrites or (whole and node.op not in _CONSTANTS)]

@@ -35,8 +35,6 @@ def write_hlo_page(view: Json, out: Path, tabs: Sequence[Link] = ()) -> Path:
     Args:
       view: `compilers`, `compiled`, `passes` and `donation` of `compare.prove.program_alignment` are shown where they
         stand in it.
-      out: the file.
-      tabs: this page, and those of the same programs on devices.
     """
     write_atomically(out, page(view, tabs))
     return out
@@ -107,7 +105,6 @@ def join_values(left: object, right: object, partners: Mapping[str, str]) -> Ite
 
     Args:
       left: a computation of the view: its nodes, and the keys of its results.
-      right: the one beside it.
       partners: by value of the left computation, the one of the right that stands beside it.
     """
     join = _Join.of(left, right, partners)

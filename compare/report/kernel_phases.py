@@ -21,9 +21,7 @@ def by_phase(
     """Kernels with the title of their phase, the phase that takes longest first; "" where there is no training step.
 
     Args:
-      kernels: longest first.
       phase: of a kernel, one of vocabulary.PHASES, or "" where nothing tells it.
-      seconds: of a kernel.
     """
     groups: dict[str, list[_Kernel]] = {}
     for kernel in kernels:
@@ -41,8 +39,6 @@ def title(phase: str, seconds: Number, share: Number) -> str:
 
     Args:
       phase: one of vocabulary.PHASES, or "".
-      seconds: of all its kernels.
-      share: of the time of all kernels.
     """
     return f"{phase or UNKNOWN}: {numbers.seconds(seconds)}, {numbers.share(share)}"
 

@@ -40,8 +40,6 @@ def table(titles: Sequence[str], rows: Iterable[Sequence[str]], left_columns: in
     """Lines of a table, with a blank one after it; none where there are no rows.
 
     Args:
-      titles: of its columns.
-      rows: as many cells each, already escaped.
       left_columns: how many of the first columns are text; the others are numbers.
     """
     rules = ["---" if place < left_columns else "---:" for place in range(len(titles))]

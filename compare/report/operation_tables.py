@@ -136,8 +136,6 @@ def print_missing(lacking: Sequence[Missing], operations: Sequence[Operation], c
 
     Args:
       lacking: in the order in which it is printed.
-      operations: all nodes of the model.
-      console: where to print.
     """
     types = {operation.type for operation in operations}
     for lacks, title in (("compile", "XLA cannot compile here"), ("counterpart", "without a counterpart in JAX")):

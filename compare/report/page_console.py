@@ -58,25 +58,13 @@ def _print_sentences(block: Lines, console: Console) -> None:
 
 
 def print_lines(lines: Sequence[str], console: Console, tone: str = "") -> None:
-    """Print sentences, one a line.
-
-    Args:
-      lines: to print.
-      console: where to.
-      tone: their colour.
-    """
+    """Print sentences, one a line."""
     for line in lines:
         console.print(Text(line, style=_STYLES.get(tone, "")), soft_wrap=True)
 
 
 def print_facts(facts: Facts, console: Console, indent: str = "") -> None:
-    """Print titles with a text beside each.
-
-    Args:
-      facts: to print.
-      console: where to.
-      indent: before each title.
-    """
+    """Print titles with a text beside each."""
     print_lines([indent + facts.title] if facts.title and facts.pairs else [], console, "strong")
     grid = Grid(box=None, pad_edge=False, show_header=False)
     grid.add_column(style="cyan", no_wrap=True)
@@ -92,8 +80,6 @@ def print_rows(table: Table, console: Console, indent: str = "") -> None:
     """Print a table, without its wide columns where a terminal has no room for them.
 
     Args:
-      table: to print.
-      console: where to.
       indent: before each line of a table that stands in a section; one that stands alone has rules on a terminal.
     """
     has_rules = console.is_terminal and not indent

@@ -26,11 +26,8 @@ def fill(template: str, page: Page, script: str, *styles: str, **more: object) -
     """A template as HTML.
 
     Args:
-      template: that is filled.
-      page: which it shows.
       script: of the page; its content security policy allows no other, such as one in a record.
       styles: files that say how the template's own parts look, after what every page looks like.
-      more: for the template.
     """
     files = ("report.css", "dump.css", "page.css", *styles)
     return (

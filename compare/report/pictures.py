@@ -68,7 +68,6 @@ def write_picture(module: Json, stem: Path) -> GraphFiles:
     """Write stem.dot, and stem.svg where Graphviz is installed and the module is not too large for it.
 
     Args:
-      module: of `compare.hlo.showing.module_view`.
       stem: a path without its ending; its folder is made.
     """
     digraph, boxes = draw(printable(module))
@@ -79,8 +78,6 @@ def save(digraph: graphviz.Digraph, boxes: int, stem: Path) -> GraphFiles:
     """Write a drawing as stem.dot, and as stem.svg where Graphviz is installed and there is not too much in it.
 
     Args:
-      digraph: the drawing.
-      boxes: how many it has.
       stem: a path without its ending; its folder is made.
     """
     dot, svg = (stem.with_name(f"{stem.name}.{ending}") for ending in ("dot", "svg"))
@@ -102,7 +99,6 @@ def keep(caption: str, drawing: tuple[graphviz.Digraph, int], stem: Path) -> Pic
     """Write a drawing as `save` does; as what a page shows of it.
 
     Args:
-      caption: what it is.
       drawing: and how many boxes it has.
       stem: a path without its ending; its folder is made.
     """

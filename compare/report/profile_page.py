@@ -28,13 +28,7 @@ _PAUSES = (
 
 
 def page(profile: ReadProfile, name: str, most: int) -> Page:
-    """All that was read.
-
-    Args:
-      profile: what was read.
-      name: what it is called.
-      most: rows of a phase on a console.
-    """
+    """All that was read."""
     shared_lines = Lines(["The time of a kernel of several lines counts for each of them."], "note")
     nothing_ran = Lines(["When nothing ran, between the two kernels that did."], "note")
     lines, pauses = _lines(profile), _pauses(profile)

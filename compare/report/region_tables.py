@@ -18,8 +18,6 @@ def print_regions(record: Json, console: Console, in_full: bool) -> None:
     """Print the regions of every pair.
 
     Args:
-      record: what hlo.json holds.
-      console: to print to.
       in_full: whether to list the open ones.
     """
     for pair in record["pairs"]:

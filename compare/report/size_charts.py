@@ -64,8 +64,6 @@ def times(rows: Sequence[Place], across: Across, levels: Sequence[Mark] = ()) ->
 
     Args:
       rows: values in seconds.
-      across: the horizontal axis.
-      levels: lines across the plot.
     """
     if not rows:
         return ""
@@ -83,10 +81,6 @@ def ratios(
     """Ratios by size with their intervals, 1 as a line; empty without any.
 
     Args:
-      rows: ratios.
-      across: the horizontal axis.
-      title: of the vertical axis.
-      uprights: sizes that are marked.
       levels: ratios that are marked beside 1.
     """
     if not rows:

@@ -15,10 +15,8 @@ def render(name: str, verdict: str, table: Table | None, lines: Sequence[str]) -
     """A piece of HTML without scripts, for a page of somebody else. Every string of it is escaped.
 
     Args:
-      name: of what was looked at.
       verdict: of a record; "" where there is none.
       table: below them; None where there is none.
-      lines: sentences below it.
     """
     style = Markup((TEMPLATES / "check.css").read_text())
     cell = verdicts.cell(verdict) if verdict else Cell("")

@@ -128,7 +128,6 @@ def ratio_row(name: str, ratio: Ratio, null: bool = False) -> RatioRow:
 
     Args:
       name: "A vs B".
-      ratio: of A's time to B's.
       null: whether A and B are identical code.
     """
     return _ratio_row(name, recorded_pair(name), ratio, null)

@@ -111,8 +111,6 @@ def launch_table(side: str, cell: OnTarget, levels: Mapping[int, Levels] | None 
     """What is launched of a program, most bytes first.
 
     Args:
-      side: whose program it is.
-      cell: the program there.
       levels: by the number of a launch, what it opens to.
     """
     launches = in_order(cell)

@@ -96,8 +96,6 @@ def print_table(console: Console, table: Table, narrow: Callable[[], Table] | No
     A log or a pipe has no width: a table that is folded to 80 columns cannot be searched.
 
     Args:
-      console: where it is printed.
-      table: with every column.
       narrow: gives what is printed instead where a terminal has no room for it.
     """
     width = console.measure(table, options=console.options.update(max_width=_NATURAL_WIDTH)).maximum
@@ -162,7 +160,6 @@ def print_answer(data: Any, as_json: bool, show: Callable[[Console], object], *p
     """Print what a command found: for programs as JSON; for a reader as it is shown, with the files that have it.
 
     Args:
-      data: what was found.
       as_json: whether a program reads it.
       show: prints it to a console.
       paths: of files with more of it.

@@ -197,12 +197,7 @@ def failures(workload: Workload) -> tuple[FailureRow, ...]:
 
 
 def complaints(name: str, workload: Workload) -> tuple[str, ...]:
-    """A line for each gate that fails or is not judged, for each place, and for each result that is missing.
-
-    Args:
-      name: of the workload.
-      workload: its part of the record.
-    """
+    """A line for each gate that fails or is not judged, for each place, and for each result that is missing."""
     gate_rows = gates(workload) if is_judged(workload) else ()
     messages = [gate.message for gate in gate_rows if gate.verdict == FAIL]
     messages += [f"not judged: {gate.message}" for gate in gate_rows if gate.verdict == NOT_JUDGED]

@@ -45,10 +45,6 @@ def locate_failure(sides: BothSides, parity: Parity) -> Parity:
     """The parity with the operations to blame in the first pass in which an array fails.
 
     Stability names the operations that break itself.
-
-    Args:
-      sides: one workload, with what both sides delivered of it.
-      parity: of which a gate fails.
     """
     failing = _find_failing(parity)
     if not failing:

@@ -48,10 +48,6 @@ class Unknown(Exception):
 def of_run(request: Request, environment: Environment) -> str:
     """A digest of what all workloads of a run rest on. Times and what steers them alone are left out.
 
-    Args:
-      request: what was asked for.
-      environment: versions, devices and the machine, as both sides tell of them.
-
     Raises:
       Unknown: a side is missing, or a file cannot be read.
     """
@@ -85,10 +81,6 @@ def of_run(request: Request, environment: Environment) -> str:
 
 def of_workload(both: tuple[Prepared, Prepared], without: Path) -> str:
     """A digest of what one workload is: what it declares, its arrays, and the files in the folder of its port.
-
-    Args:
-      both: what parity is judged on, and what is compiled and timed.
-      without: a folder that is written to meanwhile, and left out.
 
     Raises:
       Unknown: not all that it is made of can be found.
@@ -138,7 +130,6 @@ def named_in(folder: Path, without: Path) -> dict[str, str]:
     Files and folders that lie elsewhere, what begins like a checkpoint of TensorFlow, and environment variables.
 
     Args:
-      folder: of a port.
       without: a folder in it that is left out.
 
     Raises:

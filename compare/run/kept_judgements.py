@@ -90,12 +90,7 @@ class Judgement:
 
 
 class Judgements:
-    """Those of one run, in a folder.
-
-    Args:
-      folder: where they are kept, created when it is needed.
-      request: what was asked for.
-    """
+    """Those of one run, in a folder."""
 
     def __init__(self, folder: Path, request: Request) -> None:
         self._folder, self._request = folder, request
@@ -104,14 +99,7 @@ class Judgements:
     def judge(
         self, pool: Pool, both: tuple[Prepared, Prepared], judge: Callable[[], Judgement], report: Callable[[str], None]
     ) -> Judgement:
-        """The kept judgement if nothing that it depends on has changed; else a new one, which is kept.
-
-        Args:
-          pool: workers that tell of their versions.
-          both: what parity is judged on, and what is compiled and timed.
-          judge: makes the judgement.
-          report: receives the reason why one is used, or not kept.
-        """
+        """The kept judgement if nothing that it depends on has changed; else a new one, which is kept."""
         name, began = both[0].workload.name, time.time_ns()
         try:
             rests_on = self._grounds(pool, both)

@@ -25,22 +25,13 @@ _GATES, _FORWARD_SWEEP, _GRADIENTS_SWEEP, _REST = 180.0, 30.0, 220.0, 100.0
 
 
 def plan_passes(instance: Prepared) -> Sequence[str]:
-    """The passes that both sides run one after the other.
-
-    Args:
-      instance: the workload, and the arrays that it is judged on.
-    """
+    """The passes that both sides run one after the other."""
     is_there = {FORWARD: True, GRADIENTS: twin_of(instance).is_differentiable, STEP: bool(instance.workload.training)}
     return [pass_ for pass_, exists in is_there.items() if exists]
 
 
 def plan_checks(instance: Prepared, request: Request) -> Mapping[str, float]:
-    """By check how long it takes, relative to the others; in order, as far as they are known before sides are loaded.
-
-    Args:
-      instance: the workload, and the arrays that it is judged on.
-      request: of the run.
-    """
+    """By check, its share of the time; in order, as far as checks are known before the sides are loaded."""
     passes = plan_passes(instance)
     sweeps = {FORWARD: _FORWARD_SWEEP} | ({GRADIENTS: _GRADIENTS_SWEEP} if GRADIENTS in passes else {})
     devices = request.targets.devices if request.targets else ()
@@ -58,7 +49,6 @@ def describe_pass(pass_: str, leaves: Mapping[str, Sequence[Held]], refusal: str
     """Which gates hold in a pass at their strictest, and where the others do not.
 
     Args:
-      pass_: the pass that both sides ran.
       leaves: by gate, what was compared in this pass.
       refusal: why TensorFlow has no results of the pass; empty where it has some.
     """

@@ -122,7 +122,6 @@ class Prover:
         """What is found of each port; those that are not known yet share one run, and so its processes.
 
         Args:
-          ports: ports, as a test names them.
           size: None takes each workload's size of the tour.
           pairs: sets of fresh processes that time; 0 times nothing.
           parity_only: no programs, cells, kernels or times are needed.
@@ -177,9 +176,7 @@ class Prover:
         """Load a port, make the mode ready, and give what times one round of it: seconds of a call, the median.
 
         Args:
-          port: as a test names it.
           size: None takes the workload's size of the tour.
-          mode: that is timed.
 
         Raises:
           SideError: the side failed at it; what is returned raises the same.

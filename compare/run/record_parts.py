@@ -56,7 +56,6 @@ def envelope(
     """The whole record.
 
     Args:
-      environment: versions and machine.
       workloads: every workload's part, by name.
       size: that was asked for; None is the tour's.
       node: the machine that was measured; None where none was.
@@ -87,13 +86,10 @@ def workload(
     """Make one workload's part of the record; times and their failures are added later.
 
     Args:
-      instance: the workload at the size that is compiled and timed.
-      parity_size: that parity was judged at.
       deliveries: by side, its results.
       parity: None where nothing was judged.
       cells: modules by program@compiler.
       examination: the comparison of both programs; None where one is missing.
-      failures: results that are missing.
     """
     spec = instance.workload
     return Workload(
@@ -134,9 +130,7 @@ def not_judged(spec: AnyWorkload, size: str | None, failure: Failure) -> Workloa
     """The part of a workload that cannot be judged, and why.
 
     Args:
-      spec: the workload, as it was named.
       size: that was asked for; None is the tour's.
-      failure: the reason.
     """
     nothing = Loading(spec.name, {}, False, {}, (), (), Path(), "")
     instance = Prepared(size or "", {}, nothing, {}, None, workload=spec)
@@ -181,7 +175,6 @@ def with_missing(parts: Mapping[str, Workload], names: Sequence[str], reason: st
 
     Args:
       parts: of what was judged, by name.
-      names: of all workloads.
       reason: why the others were not judged.
     """
     missing = [name for name in names if name not in parts]

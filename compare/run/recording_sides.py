@@ -22,13 +22,6 @@ from workloads._framework import Program
 def record_side(side: Side, small: Prepared, large: Prepared, scratch: Path, reporter: Reporter) -> list[Failure]:
     """Ask a recording side for all that a run will ask of its record; what it failed at.
 
-    Args:
-      side: that keeps each request with its reply.
-      small: the arrays that a run will judge parity on.
-      large: those that it will compile and time.
-      scratch: a folder for arrays in transit.
-      reporter: receives every step.
-
     Raises:
       SideError: the side cannot be started, or was lost.
     """

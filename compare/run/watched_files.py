@@ -40,11 +40,7 @@ class WatchedFiles:
         self._stamps = {path: stamp(path) for path in self.paths}
 
     def follow(self, pool: Pool) -> None:
-        """Add what the sides imported while they were judged.
-
-        Args:
-          pool: has the sides.
-        """
+        """Add what the sides imported while they were judged."""
         for side in SIDES:
             try:
                 names = requests.imported(pool.get(side))

@@ -88,8 +88,6 @@ def run(
     """Judge every workload; the record, not yet written.
 
     Args:
-      request: what was asked for.
-      reporter: receives every step.
       pool: workers that judge it and outlive it; by default it starts its own.
       judgements: what a run that was killed has judged, and this one adds to; None keeps nothing.
 

@@ -31,11 +31,6 @@ class Host:
     def reply(self, name: str, parameters: Parameters, arrays: Arrays) -> Reply:
         """The reply to one request.
 
-        Args:
-          name: of a method.
-          parameters: plain data, as it came.
-          arrays: those that came with the request.
-
         Raises:
           ProtocolError: the host has no such method, or the parameters are not those that it declares.
         """

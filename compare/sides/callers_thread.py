@@ -41,7 +41,6 @@ class CallersThread:
 
         Args:
           job: hands over calls by `run`.
-          stop: ends what the job waits for, where this thread is interrupted.
 
         Raises:
           KeyboardInterrupt: this thread was interrupted; the job has ended.

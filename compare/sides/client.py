@@ -68,9 +68,6 @@ def failure(side: str, doing: str, answer: Mapping[str, Any], is_lost: bool = Fa
     """What a side answered with, as an error of its kind.
 
     Args:
-      side: its name.
-      doing: what it was asked for.
-      answer: as `compare.sides.worker.describe_failure` gives it.
       is_lost: whether the worker is gone.
     """
     return _ERRORS.get(answer["kind"], SideError)(side, doing, answer["reason"], answer["details"], is_lost=is_lost)
@@ -90,11 +87,8 @@ class LiveSide(Side):
     Until its framework is imported nothing is lost with it, and another one is started in its place.
 
     Args:
-      name: of `compare.sides.worker.HOSTED`.
-      scratch: a folder for arrays in transit and the worker's log.
       python: the interpreter to run, by default this one.
       timeout_s: how long a request may take.
-      settings: device, threads, caches and dumps of the process.
 
     Raises:
       SideError: the program is ending, or the interpreter cannot be run.

@@ -15,12 +15,7 @@ VMODULE = "TF_CPP_VMODULE"
 
 
 def variables(folder: Path, environment: Mapping[str, str]) -> dict[str, str]:
-    """The variables of a process that says why; flags and levels that were set before are kept.
-
-    Args:
-      folder: where graphs are written.
-      environment: the environment of this process.
-    """
+    """The variables of a process that says why; flags and levels that were set before are kept."""
     levels = ",".join(f"{file}={level}" for file, level in MODULES.items())
     return {
         # Of one name the last counts: what the user asks of other files is kept.

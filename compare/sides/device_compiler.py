@@ -68,11 +68,8 @@ class DeviceCompiler(Host):
         """Compile a program for a device, and dump what XLA compiles it to.
 
         Args:
-          platform: of the device.
-          topology: what JAX makes the device's topology of.
           options: XLA's debug options by name.
           arrays: the program as bytes.
-          dump: a new folder.
           sharding: over all devices of the topology; None compiles for the first.
         """
         dumping = {"xla_dump_to": str(dump)} if platform == "gpu" and dump else {}
@@ -100,8 +97,6 @@ class DeviceCompiler(Host):
         """Run a program on several CPU devices, its arrays split over a mesh.
 
         Args:
-          sharding: of parameters and results.
-          arguments: one a parameter.
           arrays: the program as bytes, and the arguments.
         """
         (call,) = unpack_calls([arguments], arrays)

@@ -21,10 +21,6 @@ _LEAVING_MEMORY = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false", "TF_FORCE_GPU_ALLOW
 def variables(device: Device, environment: Mapping[str, str]) -> dict[str, str]:
     """The environment variables of a worker on a device; flags that were set before are kept.
 
-    Args:
-      device: where it computes.
-      environment: the variables of this process.
-
     Raises:
       RequestError: what is inherited contradicts the device.
     """

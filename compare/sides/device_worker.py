@@ -45,7 +45,6 @@ class DeviceWorker:
     Args:
       python: its interpreter; None is this one.
       timeout_s: how long a request may take.
-      stack: closes the worker.
     """
 
     def __init__(self, python: str | None, timeout_s: float, stack: ExitStack) -> None:
@@ -70,8 +69,6 @@ class DeviceWorker:
         """Compile a program for a device, or for all of its topology.
 
         Args:
-          device: the device.
-          program: StableHLO bytecode.
           dump: a new folder, where XLA writes what it makes of it; for a GPU only. None writes nothing.
           options: XLA's debug options by name.
           sharding: of parameters and results over all devices of the topology; None compiles for one.
@@ -87,11 +84,6 @@ class DeviceWorker:
 
     def run_sharded(self, program: bytes, sharding: Sharding, arguments: Sequence[np.ndarray]) -> list[np.ndarray]:
         """The whole results of a program that runs on several CPU devices, its arrays split over a mesh.
-
-        Args:
-          program: StableHLO bytecode.
-          sharding: of parameters and results.
-          arguments: whole, one a parameter.
 
         Raises:
           SideError: XLA refuses the program, or the worker is lost.
@@ -143,9 +135,6 @@ def advice(platform: DevicePlatform) -> str:
 
 def interpreter(option: str | None) -> str | None:
     """The interpreter of an option, or else of the environment, or else of `make targets`; None is this one.
-
-    Args:
-      option: what --target-python says.
 
     Raises:
       RequestError: there is no such interpreter.

@@ -163,8 +163,6 @@ class Worker(Host):
         """Measure the seconds of each of some calls of a prepared target.
 
         Args:
-          target: a mode, or the handle of a compiled program.
-          calls: how many.
           slowdown: the part of its time by which each call is slowed.
         """
         ready_call = self._prepared[target]
@@ -199,11 +197,7 @@ class Worker(Host):
         """Stage a function to watch its calls, and report how it was staged.
 
         Args:
-          target: where it is found, as of a workload.
-          static: arguments whose Python values JAX compiles in.
-          cure: how it is staged otherwise.
           dynamic: arguments that are no longer static.
-          signature: declared shapes.
         """
         staging = Staging(target, static, cure, dynamic, unpack(signature, {}))
         self._watch = self._framework.watch(staging)
@@ -220,7 +214,6 @@ class Worker(Host):
           before: the arguments of the call that fills the cache.
           after: those of the call that is watched.
           body: whether the function's own body is run.
-          sent: the arrays of both.
         """
         observation = self._current_watch().probe(unpack(before, sent), unpack(after, sent), body)
         return _pack_seen(observation)[0]
@@ -231,10 +224,8 @@ class Worker(Host):
         """Return the results of a function in a mode, and the nodes that clustered calls ran.
 
         Args:
-          target: where it is found, as of a workload.
           mode: "eager", "autocluster" or "jit".
           arguments: of the function, in order.
-          sent: their arrays.
         """
         trial = self._framework.attempt(target, mode, unpack(arguments, sent))
         return trial.calls, trial.outputs

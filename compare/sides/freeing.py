@@ -16,7 +16,6 @@ def return_free_memory(method: str, took_s: float) -> None:
     Four programs of InceptionResNetV2 leave 1.2 of 3.0 GB so.
 
     Args:
-      method: of the request.
       took_s: seconds that it took.
     """
     if method in COMPILING and took_s >= LONG_S:

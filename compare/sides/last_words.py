@@ -64,7 +64,6 @@ def last_words(log: str, code: int) -> str:
     """What explains an end, as text to follow it: fatal lines, and the Python line that was being run.
 
     Args:
-      log: standard error, to its end.
       code: that of the process; below 0 the signal that ended it.
     """
     lines = [line for line in (text.strip() for text in without_colours(log).splitlines()) if line]

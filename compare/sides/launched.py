@@ -37,7 +37,6 @@ class Sieve:
 
     Args:
       keep: takes a line of the log that somebody wants to read later.
-      pass_on: takes everything that the user sees.
       unseen: whether a line of TensorFlow's log is kept from the user.
     """
 
@@ -86,8 +85,6 @@ def run_program(
     """Run a program to its end; it reads and writes what this process does.
 
     Args:
-      command: the program and its arguments.
-      environment: all of its variables.
       log: the file that the lines of TensorFlow's log are written to.
       is_new: whether such a line is kept from the user.
 

@@ -221,11 +221,7 @@ def _travels_beside(type_: Any) -> bool:
 
 
 def unfit_signature(value: Mapping[str, Any]) -> str:
-    """Why the value of a reply is no program's signature: a dtype that no array has, or a parameter that is not there.
-
-    Args:
-      value: of a record; the types of its fields are right.
-    """
+    """Why the value of a reply is no program's signature: an unknown dtype, or a parameter that is not there."""
     leaves = [*value.get("parameters", ()), *value.get("results", ())]
     unknown = [leaf["dtype"] for leaf in leaves if leaf["dtype"] not in DTYPES]
     if unknown:

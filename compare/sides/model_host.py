@@ -59,8 +59,6 @@ class Models(Host):
         """Build the model of a .keras or .h5 file, and report its contents.
 
         Args:
-          path: of the file.
-          folder: the working directory.
           custom: FILE.py:NAME of what the file names and Keras does not have.
         """
         os.chdir(folder)
@@ -71,8 +69,6 @@ class Models(Host):
 
         Args:
           reference: FILE.py:NAME.
-          folder: the working directory.
-          inputs: of one call.
         """
         os.chdir(folder)
         return self._reader.code(reference, inputs)
@@ -82,8 +78,6 @@ class Models(Host):
 
         Args:
           reference: FILE.py:NAME.
-          folder: the working directory.
-          inputs: of one call.
         """
         os.chdir(folder)
         return importlib.import_module(_FUNCTION).read(reference, inputs)
@@ -93,7 +87,6 @@ class Models(Host):
 
         Args:
           selection: what is computed of which file.
-          folder: the working directory.
           inputs: arguments whose sizes the file leaves open.
         """
         os.chdir(folder)
@@ -127,10 +120,7 @@ class Models(Host):
         """Return the weights after steps of a Keras optimizer with gradients.
 
         Args:
-          model: where it is.
-          steps: how many.
           fresh: whether the optimizer starts anew.
-          arrays: the gradients.
         """
         with _weights_of(model) as (_, selection, scratch):
             return importlib.import_module(_WRITTEN).take_steps(selection, arrays, steps, fresh, scratch)

@@ -34,7 +34,6 @@ class ModelWorker:
     Args:
       python: its interpreter; None is this one.
       timeout_s: how long a request may take.
-      stack: closes the worker.
     """
 
     def __init__(self, python: str | None, timeout_s: float, stack: ExitStack) -> None:
@@ -81,7 +80,6 @@ class ModelWorker:
 
         Args:
           target: FILE.py:NAME.
-          inputs: of one call.
 
         Raises:
           RequestError: there is no such function, or it cannot be traced.

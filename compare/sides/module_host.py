@@ -45,10 +45,7 @@ class Modules(Host):
         """Return the parameters after steps of an optax optimizer with the arrays of the request.
 
         Args:
-          module: where it is.
-          steps: how many.
           fresh: whether the optimizer starts anew, and not from the state that is sent.
-          arrays: parameters, the state and gradients.
         """
         os.chdir(module.folder)
         optimizers = importlib.import_module(_OPTIMIZERS)
@@ -59,7 +56,6 @@ class Modules(Host):
         """Write arrays as a checkpoint of Orbax.
 
         Args:
-          module: whose they are.
           path: the folder of the checkpoint.
           arrays: by path in the module.
         """

@@ -35,7 +35,6 @@ class ObjectSide(Side):
 
     Args:
       name: "tf" or "jax".
-      thread: the caller's.
 
     Attributes:
       errors: by mode and pass, what the user's code raised first.

@@ -16,7 +16,6 @@ def as_stablehlo(side: str, reply: Reply) -> Reply:
     """Convert the artifact of a reply to `program` to StableHLO, unless it is StableHLO.
 
     Args:
-      side: that gave it.
       reply: with the array `artifact`: StableHLO bytecode, or a serialized HloModuleProto.
 
     Raises:

@@ -17,7 +17,6 @@ class OperationWorker:
     Args:
       python: its interpreter; None is this one.
       timeout_s: how long a request may take.
-      stack: closes the worker.
     """
 
     def __init__(self, python: str | None, timeout_s: float, stack: ExitStack) -> None:

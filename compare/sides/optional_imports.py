@@ -24,7 +24,6 @@ def left_out(host: str, environment: Mapping[str, str] = os.environ) -> Iterator
 
     Args:
       host: the module that is imported meanwhile, such as "tf_reference._framework".
-      environment: of the process; Keras on another backend than TensorFlow needs what is left out here.
     """
     keeps_all = WHOLE in environment or environment.get("KERAS_BACKEND", "tensorflow") != "tensorflow"
     absent = [name for name in OPTIONAL.get(host, ()) if name not in sys.modules and not keeps_all]

@@ -40,8 +40,6 @@ class Pool:
     """One side of each name, started when first asked for, started again after it was lost or has grown too large.
 
     Args:
-      sources: where each side comes from.
-      scratch: a folder for arrays in transit and the workers' logs.
       timeout_s: how long a request may take.
       threads: for computing, in every worker; None leaves them to the framework.
     """

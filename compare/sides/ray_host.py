@@ -55,7 +55,6 @@ class RayHost(Host):
         """Join a Ray cluster, and list its nodes that have processors, with what each reports of itself.
 
         Args:
-          address: HOST:PORT, ray://HOST:PORT or auto.
           limit_s: seconds that the cluster and its nodes may take to answer.
         """
         _check_reachable(address, limit_s)
@@ -86,13 +85,7 @@ class RayHost(Host):
         self._files = self._ray.put(arrays[FILES].tobytes())
 
     def submit(self, task: Size, node: str, arguments: tuple[str, ...]) -> None:
-        """Give a task to a node, which runs nothing else.
-
-        Args:
-          task: its number.
-          node: of the cluster.
-          arguments: of `jaxport` there.
-        """
+        """Give a task to a node, which runs nothing else."""
         at_node: Any = importlib.import_module(AT_NODE)
         remote = self._remote(at_node.carried_out, node, self._wholes[node])
         self._tasks[task] = _Task(node, remote.remote(self._files, list(arguments)))

@@ -32,9 +32,6 @@ class RememberingSide(Side):
     A function that is loaded again is loaded in the worker only once a request comes that is not remembered. What the
     function gave when it was freshly loaded is what it gives: requests between that may change it, as one that looks
     into its layers, are followed by a load.
-
-    Args:
-      side: that answers.
     """
 
     def __init__(self, side: Side) -> None:
@@ -132,8 +129,6 @@ class RememberingPool(Pool):
     """Sides for several ports of each function, one after the other.
 
     Args:
-      sources: where each side comes from.
-      scratch: a folder for arrays in transit and the workers' logs.
       timeout_s: how long a request may take.
       remembering: the sides whose function the ports share.
     """

@@ -17,7 +17,6 @@ class Replaceable(Side):
     """One worker, whichever process it is now. One that died between two requests is replaced.
 
     Args:
-      stack: closes the worker.
       python: its interpreter; None is this one.
 
     Attributes:

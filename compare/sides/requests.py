@@ -110,8 +110,6 @@ def compile_program(side: Side, program: Program, options: CompilerOptions | Non
     """Compile any program by this side's XLA.
 
     Args:
-      side: whose XLA.
-      program: of either side.
       options: XLA's debug options by name; JAX alone takes any.
 
     Raises:
@@ -159,10 +157,7 @@ def attempt(side: Side, target: str, mode: str, arrays: Arrays) -> Attempted:
     """What a function gives in a mode.
 
     Args:
-      side: whose function it is.
-      target: where it is found.
       mode: "eager", "autocluster" or "jit"; in JAX "jit" alone.
-      arrays: its arguments in order.
 
     Raises:
       SideError: what the framework raised, in one line with the line of the function's code.

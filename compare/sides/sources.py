@@ -34,7 +34,6 @@ def source(
       python: its interpreter; None is this one.
       recording: the file that is replayed in its place.
       prefix: what the options begin with that the user gave, such as "--jaxport-".
-      device: that a live side computes on.
 
     Raises:
       RequestError: two places for one side, or an interpreter that does not exist.

@@ -32,8 +32,6 @@ class Strategies(Host):
         """Build the workload, and list the strategies that distribute its step.
 
         Args:
-          loading: the workload.
-          devices: of each process.
           batch: the dimension that is the number of examples.
           axes: by input, that of the examples; None of what every device is given whole.
         """
@@ -45,8 +43,6 @@ class Strategies(Host):
         """Join other processes for all later computation, and return the number of devices of all processes.
 
         Args:
-          addresses: HOST:PORT of each process.
-          process: which one this is.
           limit_s: seconds to wait for the others.
         """
         return self._side.join(Cluster(addresses, process, limit_s))
@@ -57,10 +53,7 @@ class Strategies(Host):
         """Return losses, weights and the optimizer's state of some distributed steps.
 
         Args:
-          strategy: of the twin, or a reference.
           dtype: "float32" or "float64".
-          count: of steps.
-          equal_parts: take each batch's first part over and over.
           first: how many were taken before: with some, what they left is read from the checkpoint.
           checkpoint: a folder, where what the last step leaves is written; "" writes nothing.
         """

@@ -29,10 +29,7 @@ def divide(
     """Build the twin; the strategies that it can be distributed by.
 
     Args:
-      side: one process.
-      loading: the workload.
       twin: whose it is, "tf" or "jax".
-      devices: of each process.
       batch: the dimension that is the number of examples.
       axes: by input, that of the examples; None of what every device is given whole.
     """
@@ -41,11 +38,6 @@ def divide(
 
 def join(sides: Sequence[Side], addresses: Sequence[str], limit_s: float) -> list[int]:
     """Connect processes into a cluster; return how many devices each of them sees.
-
-    Args:
-      sides: one process each.
-      addresses: HOST:PORT of each.
-      limit_s: how long each waits for the others.
 
     Raises:
       SideError: they did not find each other within the limit, or one was lost.
@@ -68,13 +60,9 @@ def steps(
     """Run training steps; return the results of the first process, and where those of another one differ.
 
     Args:
-      sides: the processes that compute together.
-      strategy: of the twin, or a reference.
       dtype: "float32" or "float64".
-      count: of steps.
       first: how many were taken before: with some, what they left is read from the checkpoint.
       checkpoint: a folder, where what the last step leaves is written; None writes nothing.
-      equal_parts: take each batch's first part over and over, as many times as there are parts.
     """
     folder = "" if checkpoint is None else str(checkpoint)
     ask = request(Strategies.steps)

@@ -27,7 +27,6 @@ class WeightWorkers:
       tf_python: interpreter with TensorFlow; None is this one.
       jax_python: interpreter with JAX and Flax; None is this one.
       timeout_s: how long a request may take.
-      stack: closes the workers.
     """
 
     def __init__(self, tf_python: str | None, jax_python: str | None, timeout_s: float, stack: ExitStack) -> None:
@@ -69,10 +68,6 @@ class WeightWorkers:
     def target(self, module: FlaxModule, inputs: Sequence[Value] = ()) -> Target:
         """What is in a module.
 
-        Args:
-          module: where it is.
-          inputs: of the model that it is a port of.
-
         Raises:
           RequestError: there is no such module.
         """
@@ -83,9 +78,7 @@ class WeightWorkers:
         """The weights after each of some steps of a model's optimizer, as "STEP/KEY".
 
         Args:
-          model: where it is.
           gradients: as "STEP/KEY".
-          steps: how many.
           fresh: whether the optimizer starts anew.
 
         Raises:
@@ -100,10 +93,7 @@ class WeightWorkers:
         """The parameters after each of some steps of a module's optimizer, as "STEP/PATH".
 
         Args:
-          module: where it is.
-          inputs: of the model that it is a port of.
           arrays: parameters as "weights/PATH", the state as "state/PATH", gradients as "STEP/PATH".
-          steps: how many.
           fresh: whether the optimizer starts anew.
 
         Raises:
@@ -117,8 +107,6 @@ class WeightWorkers:
         """Write a checkpoint of Orbax, whole or not at all.
 
         Args:
-          module: where it is.
-          inputs: of the model that it is a port of.
           arrays: by path.
           path: of the folder, which must not be there.
 

@@ -15,10 +15,8 @@ def environment_of(name: str, folder: Path, foreign: bool, settings: Settings) -
     """The variables of a worker's process.
 
     Args:
-      name: of the worker.
       folder: its own, for files that are gone with it.
       foreign: whether another interpreter runs it than this one.
-      settings: device, threads, caches and dumps.
     """
     environment = dict(os.environ)
     shelf = Path(__file__).resolve().parents[2]

@@ -153,12 +153,7 @@ class WorkerSet:
 
 
 def failure_of(error: SideError, during: str = "") -> Failure:
-    """A side's error as a failure of the record.
-
-    Args:
-      error: what the side said.
-      during: what the request was part of.
-    """
+    """A side's error as a failure of the record."""
     doing = f"{during}: {error.doing}" if during else error.doing
     is_lost = error.lost or isinstance(error, Missing | NoDevice | NotRecorded)
     return Failure(error.side, doing, error.reason, error.mode, error.pass_, is_lost)

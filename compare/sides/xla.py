@@ -98,7 +98,6 @@ class Programs(Host):
         """Compile a program under a handle.
 
         Args:
-          handle: that the caller chose.
           options: XLA's debug options by name.
           arrays: the program as bytes.
         """
@@ -112,7 +111,6 @@ class Programs(Host):
 
         Args:
           graph: operation by operation.
-          handle: that the caller chose.
           arrays: its programs as bytes, and its constants.
         """
         try:
@@ -130,9 +128,7 @@ class Programs(Host):
         """Call a compiled program on each of several sets of arguments.
 
         Args:
-          handle: of the program.
           calls: by call the dtype, shape and place of each argument.
-          arrays: the arguments.
         """
         return pack_calls(self._loaded[handle].each(unpack_calls(calls, arrays)))
 
@@ -140,10 +136,8 @@ class Programs(Host):
         """Call it likewise, and return the fingerprint of each result in each call.
 
         Args:
-          handle: of the program.
           calls: by call the dtype, shape and place of each argument.
           tolerance: of the fingerprints for float32.
-          arrays: the arguments.
         """
         return pack_fingerprints(take_fingerprints(self._loaded[handle], unpack_calls(calls, arrays), tolerance))
 
@@ -151,11 +145,8 @@ class Programs(Host):
         """Call it likewise, and keep the results.
 
         Args:
-          handle: of the program.
           calls: by call the dtype, shape and place of each argument.
           tolerance: of the fingerprints for float32.
-          results: the handle that the results get.
-          arrays: the arguments.
         """
         self._held[results] = hold_results(self._loaded[handle].each(unpack_calls(calls, arrays)), tolerance)
         return pack_fingerprints(self._held[results].fingerprints)
@@ -166,8 +157,6 @@ class Programs(Host):
         """Report by pair of kept results how they are equal in every call; null if they are not.
 
         Args:
-          left: the handle of a program's results.
-          right: that of another's.
           pairs: which of them are compared, by position.
           tolerance: for float32.
         """
@@ -185,8 +174,6 @@ def take_fingerprints(
     """By result, its fingerprint in each call. In steps, each is taken as soon as its array exists.
 
     Args:
-      program: compiled whole, or in steps.
-      calls: the arguments of each.
       tolerance: float32's.
     """
     if isinstance(program, LoadedSteps):

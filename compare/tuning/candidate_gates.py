@@ -29,9 +29,7 @@ class Gates:
     """Holds the port with other options against what the port is held against; both sides are asked for that once.
 
     Args:
-      small: the arrays that parity is judged on.
       pool: the sides that are asked, started when the first candidate is judged.
-      reporter: receives every step.
     """
 
     def __init__(self, small: Prepared, pool: Pool, reporter: Reporter) -> None:

@@ -120,8 +120,6 @@ def snippet(options: Options, platform: str, remark: str) -> str:
     """What to paste into `jaxport.Model(...)`, with the measurement that chose it as a comment.
 
     Args:
-      options: what is set.
-      platform: as `jax.default_backend()` names it.
       remark: the ratio, its interval and its circumstances in one line.
     """
     lines = [f"        {name!r}: {value!r}," for name, value in options.items()]

@@ -94,9 +94,6 @@ class Search:
 
         The first that is not confirmed as faster ends the search and is returned as measured, unjudged. None where no
         candidate led the screening, or where every one that was confirmed fails a gate.
-
-        Args:
-          port_options: options that the port declares already, a candidate like any other.
         """
         first = singles(self.known) | ({flags_text(port_options): port_options} if port_options else {})
         screening = Screening(self.rules)

@@ -36,7 +36,6 @@ class Race:
 
         Args:
           names: of the programs, `first` among them.
-          seed: of the order.
 
         Raises:
           SideError: `first` cannot be timed.

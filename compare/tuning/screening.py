@@ -58,13 +58,7 @@ class Screening:
     standings: dict[str, Standing] = field(default_factory=dict)
 
     def run(self, names: Sequence[str], race: Race, report: Callable[[str], None] = lambda _: None) -> None:
-        """Race these; names that are known are raced again, beside the new ones.
-
-        Args:
-          names: of the candidates.
-          race: times them.
-          report: called with each step.
-        """
+        """Race these; names that are known are raced again, beside the new ones."""
         alive = list(names)
         for number in range(1, self.rules.screening + 1):
             if not alive:
@@ -121,11 +115,8 @@ def confirm(
     """The ratio of one candidate, by the statistics and the conditions of every other ratio.
 
     Args:
-      name: of the candidate.
-      race: times it.
       rules: how many sets confirm it.
       first: the number of the first set: those before it chose the candidate.
-      report: called with each step.
     """
     sets_measured = []
     for number in range(rules.confirming):
@@ -148,7 +139,6 @@ def doubt(null: stats.Ratio | None, name: str) -> str:
 
     Args:
       null: the second copy's time over the first's; None where they never ran together.
-      name: of the first.
     """
     if null is None:
         return reasons.null_missing(name, reasons.SECOND_COPY)

@@ -70,13 +70,9 @@ def screen(
     """By device, the port's program compiled with each value of each option.
 
     Args:
-      targets: the devices, and what compiles for them.
-      side: the worker of JAX, with the workload loaded.
       pass_: "forward", "gradients" or "step".
       options: to try; None takes those that are built in for the device's platform.
       keep_numbers: whether options that allow other results are left out.
-      folder: for dumps.
-      reporter: receives every candidate.
 
     Raises:
       SideError: the port cannot be lowered.

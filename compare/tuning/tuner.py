@@ -72,13 +72,6 @@ class Tuned:
 def tune_workload(small: Prepared, large: Prepared, workers: Workers, plan: Plan, reporter: Reporter) -> Tuned:
     """Search options for the program that the workload is timed on.
 
-    Args:
-      small: the arrays that parity is judged on.
-      large: those that are compiled and timed.
-      workers: start the processes.
-      plan: what is searched, and how long it is timed.
-      reporter: receives every step.
-
     Raises:
       RequestError: no such pass, no options known for the platform, or the compiler rejects one that was asked
         for.
@@ -146,8 +139,6 @@ class Live:
     compiled, the next one finds: compiling every candidate in every process took most of the time.
 
     Args:
-      small, large: the arrays that parity is judged on, and those that are compiled and timed.
-      workers: start the processes that compile and race.
       pool: the sides that parity asks, started when the first candidate is judged.
     """
 

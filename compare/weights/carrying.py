@@ -167,7 +167,6 @@ def write(carriage: Carriage, path: Path) -> Receipt:
     """Write a safetensors file and its receipt, both or none.
 
     Args:
-      carriage: that has no findings.
       path: of the file; the receipt lies beside it.
 
     Raises:
@@ -189,9 +188,7 @@ def write_checkpoint(carriage: Carriage, path: Path, workers: WeightWorkers) -> 
     """Write a checkpoint of Orbax and its receipt, both or none.
 
     Args:
-      carriage: that has no findings.
       path: of the folder, which must not be there; the receipt lies beside it.
-      workers: that write it.
 
     Raises:
       RequestError: it cannot be written.
@@ -240,7 +237,6 @@ def receipt_of(carriage: Carriage, sha256: str) -> Receipt:
     """The receipt of what was carried.
 
     Args:
-      carriage: that has no findings.
       sha256: of the file that was written; "" of none.
     """
     model = carriage.request.model

@@ -60,7 +60,6 @@ def gradients(weights: Sequence[Trained], arrays: Arrays) -> dict[str, np.ndarra
     """A gradient for every step and weight, as "STEP/KEY".
 
     Args:
-      weights: that are trained.
       arrays: of them, by key.
     """
     random, result = np.random.default_rng(SEED), {}
@@ -88,9 +87,7 @@ def apart(start: Arrays, keras: Arrays, optax: Arrays, whence: str) -> Iterator[
     """The weights that differ after steps of both; of each variable the first step.
 
     Args:
-      start: parameters of the module before the first step.
       keras: those after each step, as "STEP/VARIABLE"; of what Keras does not train there is none.
-      optax: likewise, of all.
       whence: "from the carried state".
     """
     for variable, before in start.items():

@@ -12,7 +12,6 @@ def agrees(name: str, expected_value: Plain, actual: Plain, rank: int, param_dty
     """Whether an attribute is the one that is wanted.
 
     Args:
-      name: of the attribute.
       expected_value: by a rule: sizes are lists, one for each axis.
       actual: in a module: one size stands for all, None for 1.
       rank: axes of the input; 0 where that is not known.

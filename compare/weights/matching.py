@@ -54,7 +54,6 @@ class Matching:
     """Layers matched one after the other, what is around a layer before the layer.
 
     Args:
-      target: the module that weights are carried into.
       names: the path of a layer -> that of its module, as the user says; of a container, for all in it.
 
     Attributes:

@@ -22,15 +22,7 @@ FRESH = f"{PREFIX}fresh"
 def planned_slots(
     source: Source, arrays: Arrays, target: Target, plan: Plan, allowances: Mapping[str, str]
 ) -> SlotPlan | None:
-    """The plan of the optimizer; None where there is none.
-
-    Args:
-      source: the model.
-      arrays: of its weights and of its optimizer's variables.
-      target: the module.
-      plan: of the weights.
-      allowances: variables that keep what they have, each with why.
-    """
+    """The plan of the optimizer; None where there is none."""
     if source.optimizer is None or target.optimizer is None:
         return None
     return plan_slots(source.optimizer, arrays, target.optimizer, plan.moves, allowances)
@@ -47,10 +39,6 @@ def prove(
     """The plan of the optimizer, with findings where both do not train on alike.
 
     Args:
-      workers: that take the steps.
-      model: of Keras.
-      module: of Flax.
-      sides: the model with its arrays, and the module.
       plans: of the weights and of the optimizer, both without findings.
       allowances: with `FRESH`, only the carried state has to go on alike.
 

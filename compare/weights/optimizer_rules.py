@@ -172,8 +172,6 @@ def told_apart(rule: OptimizerRule, config: Mapping[str, Plain], found_config: M
     """The attributes of an optimizer that its counterpart was told otherwise, as what was expected and found.
 
     Args:
-      rule: of the optimizer.
-      config: its attributes.
       found_config: by FUNCTION.NAME, the arguments of its counterpart.
     """
     return [
@@ -188,7 +186,6 @@ def averages_apart(config: Mapping[str, Plain], found_config: Mapping[str, Plain
     """How averages of weights are kept otherwise: they move no weight in some steps, so that no step shows it.
 
     Args:
-      config: attributes of the optimizer.
       found_config: by FUNCTION.NAME, the arguments of its counterpart; it leaves out those that are None.
     """
     if not config.get("use_ema"):
@@ -208,12 +205,7 @@ def _alike(value: Plain, expected_value: Plain) -> bool:
 
 
 def advice(rule: OptimizerRule, states: Iterable[str]) -> str:
-    """What to use where steps differ; "" where jaxport's own optimizer took them.
-
-    Args:
-      rule: of the optimizer.
-      states: the classes of the states that have its slots.
-    """
+    """What to use where steps differ; "" where jaxport's own optimizer took them."""
     stock = sorted(state for state in states if state.startswith("optax.") and state in rule.fields)
     if not stock:
         return ""

@@ -93,9 +93,7 @@ def plan(
     """What becomes of every leaf.
 
     Args:
-      source: the layers.
       arrays: of their leaves, by key.
-      target: the module.
       names: path of a layer -> path of its module, where names differ.
       allowances: path of a variable that keeps what it has -> why.
       unused_layers: path of a layer that nothing calls, and that has no module -> why its weights are left out.
@@ -122,11 +120,7 @@ def plan(
 
 
 def without_misfits(whole_plan: Plan) -> Plan:
-    """What of a plan fits: the moves of layers that no finding is about.
-
-    Args:
-      whole_plan: with findings or without.
-    """
+    """What of a plan fits: the moves of layers that no finding is about."""
     misfits = {finding.layer for finding in whole_plan.findings}
     moves = tuple(
         move

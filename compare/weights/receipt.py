@@ -119,12 +119,6 @@ def make_receipt(
     """The receipt of a plan that was carried out.
 
     Args:
-      names: of the source, of the weights that were loaded into it, and of the target, as the user gave them.
-      plan: without findings.
-      source: the layers.
-      arrays: of their leaves.
-      target: the module.
-      allowances: variables that stay as they are, each with why.
       sha256: of the file that was written.
       slots: the plan of the optimizer, without findings; None where it was not asked for.
     """
@@ -187,11 +181,7 @@ def digest(array: np.ndarray) -> str:
 
 
 def names_of(receipt: Receipt) -> dict[str, str]:
-    """Where each layer and each weight of a class of the user's went, as a map of `jaxport weights` names it.
-
-    Args:
-      receipt: of weights that were carried.
-    """
+    """Where each layer and each weight of a class of the user's went, as a map of `jaxport weights` names it."""
     modules = {layer.path: layer.target for layer in receipt.layers if layer.path and layer.target}
     own = {leaf.key: leaf.variables[0].path for leaf in receipt.leaves if leaf.rule == OWN}
     return modules | own

@@ -53,9 +53,7 @@ def write_back(weights: Path, model: KerasModel, path: Path, workers: WeightWork
 
     Args:
       weights: the safetensors file, or the folder of a checkpoint of Orbax.
-      model: that the weights were carried from.
       path: of the file that is written.
-      workers: that read and write Keras models.
 
     Raises:
       RequestError: a file or the model is none of that carriage's.
@@ -99,7 +97,6 @@ def taken_back(receipt: Receipt, arrays: Arrays, path: Path) -> dict[str, np.nda
     """The leaves that variables were made of, by key.
 
     Args:
-      receipt: of the carriage.
       arrays: by the path of the variable.
       path: of the file that they come from, for the error.
 

@@ -80,10 +80,7 @@ def plan_slots(
     """What becomes of every variable of an optimizer.
 
     Args:
-      source: the optimizer.
       arrays: of its variables, by key.
-      target: the state.
-      moves: of the weights.
       allowances: path of an array in the state, with the prefix, that keeps what it starts with -> why.
     """
     rule, reason = rule_of(source)

@@ -21,10 +21,8 @@ def steps(
     Gradients do not pass, as they do not pass through the variables of Keras.
 
     Args:
-      optimizer: starts anew.
       arrays: the weights, then as many gradients [steps, *shape of the weights].
       names: of the weights in the parameters; their number without.
-      project: what is done with the weights after every step.
     """
     arrays = jax.lax.stop_gradient(arrays)
     count = len(arrays) // 2

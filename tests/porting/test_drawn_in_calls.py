@@ -179,3 +179,49 @@ def test_afterwards_everything_is_as_it_was() -> None:
     with drawn_as_operations({}), drawn_by_place("float64"):
         assert tf.random.normal((2,)).dtype == tf.float64
     assert (tf.random.normal, tf.random.stateless_uniform, keras.random.SeedGenerator.next) == before
+
+
+class Dropping(L.Layer):
+    """A layer of the user's own whose dropout has a seed, as attention has."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.dense, self.drop = L.Dense(4), L.Dropout(0.5)
+
+    def call(self, inputs: Any, training: bool | None = None) -> Any:
+        return self.drop(self.dense(inputs[0]), training=training)
+
+
+class Outer(L.Layer):
+    """Calls TensorFlow, and a layer of the user's own, whose shapes Keras finds by a call of it."""
+
+    def __init__(self, inner: Any) -> None:
+        super().__init__()
+        self.inner = inner
+
+    def call(self, inputs: Any, training: bool | None = None) -> Any:
+        return tf.nn.relu(inputs[0]) + self.inner(inputs, training=training)
+
+
+def test_a_layer_that_drops_in_a_call_that_is_traced_is_written() -> None:
+    written, module = module_of(around(Outer(Dropping())))
+    assert written.places == () and "self.drop(" in written.text
+    module.train()
+    zeros = float(jnp.mean(module.outer.inner(jnp.ones((50, 4)), jnp.ones((50, 4))) == 0))
+    assert 0.2 < zeros < 0.8
+
+
+class Seeded(L.Layer):
+    """Gives integers of its seeds."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seed_generator = keras.random.SeedGenerator(3)
+
+    def call(self, inputs: Any, training: bool | None = None) -> Any:
+        numbers: Any = keras.random.randint((4,), 0, 9, seed=self.seed_generator)
+        return inputs[0] + keras.ops.cast(numbers, "float32")
+
+
+def test_a_layer_that_draws_integers_in_a_call_that_is_traced_is_a_place() -> None:
+    assert len(written_of(around(Outer(Seeded()))).places) == 1

@@ -25,15 +25,11 @@ def steps(
     Keras's `stateless_apply` needs the JAX backend: variables are set, and the optimizer reset, at every call.
 
     Args:
-      kind: of optimizer.
       arrays: the weights, then as many gradients [steps, *shape of the weights].
-      names: of the variables.
       exclude: what a name holds whose variable does not decay.
-      constraint: of the variables.
       average: whether the moving averages of the weights come last.
       copies: what the paths of the optimizer's variables hold that start as the weights.
       rates: whether the learning rates, read after every step, are wanted instead.
-      settings: of the optimizer.
     """
     weights, gradients = arrays[: len(arrays) // 2], arrays[len(arrays) // 2 :]
     shapes = tuple(tuple(weight.shape) for weight in weights)

@@ -54,8 +54,6 @@ def build_function(side: str, name: str, names: Mapping[str, Any]) -> Callable[.
     """The function of an entry whose code is one expression.
 
     Args:
-      side: the package of a side.
-      name: of the function.
       names: what expressions of a side may refer to, beside what the theme's file of that side defines.
 
     Raises:

@@ -60,11 +60,7 @@ class Gotcha:
         return not self.fails
 
     def functions(self, side: str) -> dict[str, str]:
-        """By name, the code of functions that are one expression each; none where the theme's file has them.
-
-        Args:
-          side: the package of a side.
-        """
+        """By name, the code of functions that are one expression each; none where the theme's file has them."""
         texts = {self.name: self.tf} if side == TENSORFLOW else {self.name: self.jax, f"{NAIVE}{self.name}": self.naive}
         arguments = ", ".join(self.inputs)
         return {name: f"def {name}({arguments}):\n    return {text}" for name, text in texts.items() if text}

@@ -37,7 +37,6 @@ class Limit:
 
         Args:
           theme: the name of the file that declares it.
-          within: the one that stays within the limit.
         """
         name = f"{WITHIN}{self.name}" if within else self.name
         return Workload(

@@ -31,8 +31,6 @@ def align(
     """Align two programs.
 
     Args:
-      left: a program, with the names of its parameters and results where it has any.
-      right: the program that it is held against, likewise.
       level: the canonical form that both are brought to first, one of `levels.LEVELS`.
       cases: arguments to run both with, the same arrays on either side; two cases, so that what is
         equal once by chance is told from what is the same. Without any, nothing is matched by value. Float32

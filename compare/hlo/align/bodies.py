@@ -27,11 +27,7 @@ def body_problem(
     """Two bodies as a problem. If the outer graphs are run, the bodies are run too, on random state.
 
     Args:
-      outer: the problem of the programs, or bodies, that they belong to.
-      bodies: to be aligned.
-      slots: that are one; they are given the same arrays.
       results: positions of results that are one.
-      form_of: makes of a body what is aligned.
     """
     left, right = bodies
     ends = [ResultPair(f"result {one}", left.results[one], right.results[other]) for one, other in results]

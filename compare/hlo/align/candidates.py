@@ -59,7 +59,6 @@ def candidates(values: Pair[TellingValues], open_: Pair[list[int]], tolerance: f
     """Pairs one of which at least is open: those of one opcode and those nearest in their graphs.
 
     Args:
-      values: of either graph, those that differ from all others.
       open_: of either graph, the values that have no partner yet.
       tolerance: float32's, relative to each value's scale.
     """

@@ -43,14 +43,7 @@ class Partners:
 
 
 def change(left: Node, right: Node, graphs: Pair[Graph], partners: Partners) -> str:
-    """What would make the left value the right one: "literal 0.001 -> 0.00101", "operands swapped".
-
-    Args:
-      left: a value of the left program.
-      right: the value that stands in its place.
-      graphs: that they are of, for the names of what they read.
-      partners: which values of the graphs are paired.
-    """
+    """What would make the left value the right one: "literal 0.001 -> 0.00101", "operands swapped"."""
     changes = [*_own(left, right), *_operands(left, right, graphs, partners)]
     return "; ".join(changes) or "operands or bodies differ in turn"
 

@@ -76,9 +76,7 @@ def equal_values(graphs: Pair[Graph], known_matches: Iterable[Match], runs: Runs
     """Run both graphs and find the values without a partner that are equal to any value of the other one.
 
     Args:
-      graphs: to be aligned.
       known_matches: matches that were found before; they are not repeated.
-      runs: what is run for it, and how.
 
     Raises:
       UnreadableProgram: this process's XLA cannot run a graph, for another reason than a call of a library.

@@ -29,11 +29,8 @@ class Established:
         """Collect the evidence for reasons.
 
         Args:
-          problem: the two programs.
           side: 0 for the left program, 1 for the right one.
-          matches: the values that are equal in both.
           closest: by value of this side, what stands in its place on the other.
-          parting_keys: the values of this side whose bodies part in places of their own.
         """
         self._problem, self._side = problem, side
         self._graph, self._other = problem.forms[side].graph, problem.forms[1 - side].graph

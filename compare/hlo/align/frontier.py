@@ -24,10 +24,7 @@ def frontier(
     """The first differences, left side first, without tuples, and without parameters that nothing reads.
 
     Args:
-      problem: the two programs.
-      matches: the values that are equal in both.
       alike: pairs that stand in one place and are not equal.
-      regions: the alignments of bodies, loops' and branches', whose differences are their own.
       untried_keys: conditionals and loops that no case went through.
     """
     matches = list(matches)

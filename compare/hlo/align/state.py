@@ -135,7 +135,6 @@ def pair_states(
     """Which parts of two loops' states are one: by what they start from, become, and end as.
 
     Args:
-      bodies: of the loops.
       entering: by part, the number of what it starts from.
       leaving: by part that is read after the loop, the number of what it ends as.
     """

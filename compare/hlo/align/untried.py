@@ -32,7 +32,6 @@ def find_untried(graph: Graph, prints: Mapping[int, Sequence[Fingerprint]]) -> s
     Values with bodies are never known: a run reports no values inside of a body.
 
     Args:
-      graph: that they are in.
       prints: by value, its fingerprint in each case.
     """
     contents = {key: [case.content for case in cases] for key, cases in prints.items()}

@@ -213,14 +213,7 @@ def _entropy(sorted_values: np.ndarray) -> float:
 
 
 def _bits(finite: np.ndarray, sample: np.ndarray, scale: float, within: float) -> float:
-    """Each number that is not a whole one tells as much as its type is precise; whole ones, only where they stand.
-
-    Args:
-      finite: elements in their order.
-      sample: of them, sorted.
-      scale: of the array.
-      within: the tolerance of its type.
-    """
+    """Each number that is not a whole one tells as much as its type is precise; whole ones, only where they stand."""
     # The least numbers of a type have no unit.
     unit = within * scale
     if not unit or is_progression(_magnitudes(finite[:_SAMPLE])):
@@ -242,8 +235,6 @@ def could_be_equal(left: Fingerprint, right: Fingerprint, within: float) -> bool
     """Whether two fingerprints allow their arrays to be one value.
 
     Args:
-      left: of one array.
-      right: of the other.
       within: the tolerance of their dtype, relative to the scale.
     """
     if (left.elements, left.kind, left.exact, left.special) != (right.elements, right.kind, right.exact, right.special):

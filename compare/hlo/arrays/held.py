@@ -49,9 +49,7 @@ def compare_results(
     """By pair, how the two results are equal in every call; None where they are not.
 
     Args:
-      left: results of one program.
       right: of the other one, of as many calls.
-      pairs: which are compared.
       tolerance: float32's, relative to each value's scale.
     """
     return [_compare(left, right, pair, tolerance) for pair in pairs]

@@ -110,7 +110,6 @@ def distance(left: np.ndarray, right: np.ndarray, layout: Layout, scale: float, 
 
     Args:
       left: an array of any shape.
-      right: an array of as many elements.
       layout: by which their elements correspond.
       scale: of both, as their fingerprints have it.
       tolerance: float32's, relative to the scale.

@@ -22,8 +22,6 @@ def budget(reserve: int = 0, memory: Path = Path("/proc/meminfo"), group: Path =
 
     Args:
       reserve: bytes of what is left that are needed for something else.
-      memory: what Linux says of the machine's.
-      group: of a container's limits.
     """
     free = _FREE.search(memory.read_text()) if memory.exists() else None
     free_bytes = [int(free[1]) * 1024] if free else []

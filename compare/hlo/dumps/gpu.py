@@ -85,8 +85,6 @@ def read_ptx(file: str, text: str, size: int) -> Ptx:
     """The entries of one PTX file (PTX ISA 8: https://docs.nvidia.com/cuda/parallel-thread-execution).
 
     Args:
-      file: its name.
-      text: what is in it.
       size: its bytes.
     """
     target = _TARGET.search(text)

@@ -106,7 +106,6 @@ def parse(filename: str, modules: frozenset[Key] = frozenset()) -> FileName | No
     """Read one file name; None where it is no module's.
 
     Args:
-      filename: without its folder.
       modules: what `find_modules` found in all names of the directory.
     """
     picture = _FUSIONS.fullmatch(filename)

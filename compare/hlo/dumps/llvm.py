@@ -79,8 +79,6 @@ def read_code(file: str, text: str, size: int) -> Code:
     """Count one file of LLVM IR.
 
     Args:
-      file: its name.
-      text: what is in it.
       size: its bytes.
     """
     lines = list(_instructions(text))

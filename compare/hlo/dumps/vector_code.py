@@ -71,7 +71,6 @@ def kernels(module: DumpedModule, assembly: Mapping[str, str] | None = None) -> 
     """The kernels that XLA wrote code for, by name; what a library computes has none.
 
     Args:
-      module: as it was dumped.
       assembly: by name of an object file, what `objdump -d` says of it; None where nothing disassembles.
     """
     codes: dict[str, KernelCode] = {}

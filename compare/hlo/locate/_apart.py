@@ -34,13 +34,7 @@ Differences = tuple[OperationDifference, ...] | None
 
 
 def apart(parting: Parting, left: int, right: int) -> Differences:
-    """All differences of two values' operations; None if one has an operation that the other lacks.
-
-    Args:
-      parting: where the programs first differ.
-      left: a value of the left program.
-      right: a value of the right one.
-    """
+    """All differences of two values' operations; None if one has an operation that the other lacks."""
     return _Walk(parting).pair(left, right, 0)
 
 
@@ -56,8 +50,6 @@ class _Walk:
         """What makes two values differ.
 
         Args:
-          left: a value of the left program.
-          right: a value of the right one.
           depth: how many operations were followed to get there.
         """
         if left in self._parting.agreement.right.get(right, ()):

@@ -61,13 +61,7 @@ class Parting:
 
 
 def part(left: MeasuredProgram, right: MeasuredProgram, agreement: Agreement) -> Parting:
-    """Where two programs first differ, from what they agree on.
-
-    Args:
-      left: the original with its values.
-      right: the port with its own.
-      agreement: values that both have.
-    """
+    """Where two programs first differ, from what they agree on."""
     departing = Pair(_find_departing(left, right, agreement.left), _find_departing(right, left, agreement.right))
     starts = Pair(first(left.program, departing.left), first(right.program, departing.right))
     return Parting(left, right, agreement, departing, starts.map(tuple))
@@ -124,13 +118,7 @@ def attempts(parting: Parting, key: int) -> Iterator[Attempt]:
 
 
 def can_stand_for(side: MeasuredProgram, key: int, kind: tuple[int, str]) -> bool:
-    """Whether a value may take the place of one of that kind.
-
-    Args:
-      side: the program with its values.
-      key: of the value.
-      kind: as `kind_of` gives it.
-    """
+    """Whether a value may take the place of one of that kind."""
     node = side.program.node(key)
     return node.opcode != RESULT and node.shape.is_array and kind_of(side.array(key)) == kind
 
@@ -140,13 +128,7 @@ def _unlike(parting: Parting, key: int, other: int) -> tuple[bool, int]:
 
 
 def attempt_change(parting: Parting, key: int, other: int) -> Attempt:
-    """The attempt to give a value of the right program what one of the left is.
-
-    Args:
-      parting: where the programs first differ.
-      key: of the value on the right.
-      other: of that on the left.
-    """
+    """The attempt to give a value of the right program what one of the left is."""
     return Attempt(CHANGED, key, other, Switch(VALUE, key), parting.left.measured.arrays[other])
 
 
@@ -208,13 +190,7 @@ def _narrow(
 
 
 def behind(side: MeasuredProgram, key: int, within: Sequence[int]) -> set[int]:
-    """Departing values that a departing value is computed from, itself included.
-
-    Args:
-      side: the program.
-      key: the value.
-      within: departing values.
-    """
+    """Departing values that a departing value is computed from, itself included."""
     return _behind_all(side, [key], set(within))
 
 

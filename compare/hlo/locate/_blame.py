@@ -102,13 +102,7 @@ def _partners(parting: Parting, operand: int) -> list[int]:
 
 
 def likeness(parting: Parting, left: int, right: int) -> float:
-    """How much two operations have in common: opcode, what they read, shape.
-
-    Args:
-      parting: where the programs first differ.
-      left: an operation of the left program.
-      right: an operation of the right one.
-    """
+    """How much two operations have in common: opcode, what they read, shape."""
     mine, theirs = parting.left.program.node(left), parting.right.program.node(right)
     reads = sum(bool(set(parting.agreement.right.get(key, ())) & set(mine.operands)) for key in theirs.operands)
     same_type = 0.25 * (mine.shape.dtype == theirs.shape.dtype)
@@ -155,11 +149,6 @@ def where_missing(parting: Parting, left_key: int, reader: int) -> int:
     """The right operation after which one is missing: what makes the value that it should read.
 
     Where all that it should read is given to the program, the first of what reads the same.
-
-    Args:
-      parting: where the programs first differ.
-      left_key: the operation that the right program lacks.
-      reader: the right operation that should read its value.
     """
     program = parting.right.program
     shared_keys = _shared_operands(parting, left_key)

@@ -110,9 +110,6 @@ def program(label: str, graph: Graph, slots: Sequence[str], results: Sequence[st
 
     Args:
       label: "tf" or "jax".
-      graph: the program.
-      slots: what fills each parameter.
-      results: the name of each result.
     """
     slots = tuple(slots) or tuple(f"parameter {position}" for position in range(len(graph.parameters)))
     names = tuple(results) or tuple(f"result {position}" for position in range(len(graph.results)))

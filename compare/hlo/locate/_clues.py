@@ -24,9 +24,7 @@ def clue(parting: Parting, attempt: Attempt | None, blame: Blamed) -> Clue:
     """All that the two operations and their surroundings give away.
 
     Args:
-      parting: where the programs first differ.
       attempt: what made results agree; None of nothing.
-      blame: the operations.
     """
     left = _Surroundings(parting.left, blame.left)
     # What stands where an operation is missing is not to blame.

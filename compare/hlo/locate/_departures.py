@@ -61,10 +61,8 @@ def ran(subject: Subject, arguments: Sequence[Sequence[np.ndarray]], smooth: Seq
     """A program in its canonical form, and all of its values on every case.
 
     Args:
-      subject: the program.
       arguments: by case, arrays in the order of its parameters.
       smooth: by case, whether a small change of the arguments makes a small change of every value.
-      precision: how exact it is held to be.
 
     Raises:
       UnreadableProgram: it cannot be read, or run by this process's XLA.
@@ -77,14 +75,7 @@ def ran(subject: Subject, arguments: Sequence[Sequence[np.ndarray]], smooth: Seq
 
 def run_computation(computation: Computation, arguments: Sequence[Sequence[np.ndarray]], smooth: Sequence[bool],
                     precision: Precision) -> RanProgram:  # fmt: skip
-    """The same of a computation.
-
-    Args:
-      computation: the program in its canonical form.
-      arguments: as of `ran`.
-      smooth: likewise.
-      precision: likewise.
-    """
+    """The same of a computation."""
     return RanProgram(
         MeasuredProgram(computation, measure(computation, arguments, smooth, precision), tuple(smooth)),
         arguments,
@@ -95,12 +86,6 @@ def run_computation(computation: Computation, arguments: Sequence[Sequence[np.nd
 
 def locate(left: Subject, right: Subject, cases: Sequence[Case], precision: Precision = DOUBLE) -> Findings:
     """The operations of the right program whose value departs from the left's while what they read agrees.
-
-    Args:
-      left: the original.
-      right: the port.
-      cases: arguments of both.
-      precision: how exact they are held to be.
 
     Raises:
       UnreadableProgram: a program cannot be read or run.

@@ -49,10 +49,7 @@ def excerpt(side: MeasuredProgram, target: int, departing_keys: Collection[int],
     """What a value is computed by, back to what does not depart or is in `cut`; constants belong to it.
 
     Args:
-      side: the program.
-      target: the value.
       departing_keys: values that the other program does not have.
-      cut: values to stop at besides.
     """
     program = side.program
     inner, leaves, waiting = set[int](), dict[int, None](), [target]
@@ -89,10 +86,7 @@ class Draft:
         """One more value.
 
         Args:
-          opcode: in HLO's words.
-          shape: of the value.
           operands: ids of values in the draft.
-          attributes: in HLO's words.
           literal: what a constant holds, of that shape.
         """
         self._last += 1

@@ -34,9 +34,7 @@ def _both(spot: Spot, describe: Callable[[Arrays, Arrays, Sequence[float]], T | 
     """How the left and the right value each follow from what both read; None where they follow alike, or not at all.
 
     Args:
-      spot: the left value and the right one.
       describe: what there is to say of a value (the second arrays) by what is read (the first), within bounds.
-      read: a value that both programs read.
     """
     left, right = describe(read, spot.expected, spot.bounds), describe(read, spot.actual, spot.bounds)
     return None if left is None or right is None or left == right else Pair(left, right)

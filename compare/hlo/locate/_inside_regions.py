@@ -46,13 +46,7 @@ class Entered:
 
 
 def enter(left: Entered, right: Entered, judge: Judge) -> list[Departure]:
-    """The departures inside of two loops, or of two conditionals; none where they cannot be told apart inside.
-
-    Args:
-      left: a loop or conditional of the left program.
-      right: the one that stands in its place.
-      judge: locates departures of two bodies.
-    """
+    """The departures inside of two loops, or of two conditionals; none where they cannot be told apart inside."""
     if left.node.opcode != right.node.opcode or left.node.opcode not in ("while", "conditional"):
         return []
     if left.node.opcode == "while":

@@ -99,13 +99,7 @@ def is_told_apart(arrays: Arrays) -> bool:
 
 
 def same(expected: np.ndarray, actual: np.ndarray, bound: float) -> bool:
-    """Whether they agree up to the bound and what rounded constants explain.
-
-    Args:
-      expected: of any shape.
-      actual: of any shape.
-      bound: the largest difference that rounding explains.
-    """
+    """Whether they agree up to the bound and what rounded constants explain."""
     if expected.size != actual.size:
         return False
     return distance(exact(expected).ravel(), actual.ravel()) <= bound + _ROUNDED * size(expected)
@@ -132,13 +126,7 @@ def activation(x: Arrays, y: Arrays, bounds: Sequence[float]) -> Function | None
 
 
 def function(x: Arrays, y: Arrays, bounds: Sequence[float]) -> Function | None:
-    """The same of functions that are no activations.
-
-    Args:
-      x: as of `activation`.
-      y: likewise.
-      bounds: likewise.
-    """
+    """The same of functions that are no activations."""
     names = (name for name, function in FUNCTIONS.items() if _everywhere(function, x, y, bounds))
     return next(map(Function, names), None)
 
@@ -164,8 +152,6 @@ def power(x: Arrays, y: Arrays, bounds: Sequence[float]) -> float | None:
 
     Args:
       x: the bases, as of `activation`.
-      y: their powers.
-      bounds: as of `activation`.
     """
     for exponent in _POWERS:
         if _everywhere(lambda base, by=exponent: base**by, x, y, bounds):
@@ -213,13 +199,7 @@ def division(a: Arrays, b: Arrays, y: Arrays, bounds: Sequence[float]) -> str:
 
 
 def cumulative(x: Arrays, y: Arrays, bounds: Sequence[float]) -> CumulativeSum | None:
-    """Which running sum of x gives y; None of none.
-
-    Args:
-      x: as of `activation`.
-      y: likewise.
-      bounds: likewise.
-    """
+    """Which running sum of x gives y; None of none."""
     rank = x[0].ndim
     for axis, exclusive, reverse in itertools.product(range(rank), (False, True), (False, True)):
         sums = [_running(exact(array), axis, exclusive, reverse) for array in x]

@@ -62,10 +62,8 @@ def measure(program: Computation, cases: Sequence[Sequence[np.ndarray]], smooth:
     value is no departure.
 
     Args:
-      program: to be run.
       cases: by case, arrays in the order of its parameters.
       smooth: by case, whether its arguments are moved as well.
-      precision: how exact it is held to be.
 
     Raises:
       UnreadableProgram: this process's XLA cannot run it.

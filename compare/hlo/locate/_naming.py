@@ -21,10 +21,7 @@ def difference(parting: Parting, kind: Kind, left: int | None, right: int | None
     """What the right operation does that the left does not, in words.
 
     Args:
-      parting: where the programs first differ.
-      kind: what the right operation is.
       left: an operation of the left program; None where that has none.
-      right: the operation in its place, likewise.
     """
     label, port = parting.left.program.label, parting.right.program.label
     if kind == MISSING and left is not None:
@@ -103,8 +100,6 @@ def describe(side: MeasuredProgram, key: int, depth: int) -> str:
     """A value in words: what fills it, or the operation that makes it, and so many operations before it.
 
     Args:
-      side: the program.
-      key: the value.
       depth: how many operations before it are named.
     """
     program = side.program
@@ -142,13 +137,7 @@ def _first_apart(left: np.ndarray, right: np.ndarray) -> str:
 
 
 def are_swapped(parting: Parting, left: int, right: int) -> bool:
-    """Whether two operations whose operands have an order read the same two values the other way round.
-
-    Args:
-      parting: where the programs first differ.
-      left: an operation of the left program.
-      right: an operation of the right one.
-    """
+    """Whether two operations whose operands have an order read the same two values the other way round."""
     mine, theirs = parting.left.program.node(left), parting.right.program.node(right)
     partners = [set(parting.agreement.right.get(key, ())) for key in theirs.operands]
     if mine.opcode != theirs.opcode or mine.opcode in COMMUTATIVE or not len(mine.operands) == len(partners) == 2:
@@ -211,9 +200,7 @@ def fields(name: str, left: Any, right: Any) -> Iterator[tuple[str, Any, Any]]:
     """The parts of an attribute that differ, by name: of a window, by what every dimension has.
 
     Args:
-      name: of the attribute.
       left: its value on the left; None of an operation that has none.
-      right: its value on the right, likewise.
     """
     mine, theirs = _named_fields(left), _named_fields(right)
     if mine is None or theirs is None:

@@ -38,18 +38,13 @@ def cause_of(spots: list[Spot], alone: bool) -> tuple[Cause, str]:
     """The first known cause that fits and is proved, and what its proof says.
 
     Args:
-      spots: values that depart, the first to depart first.
       alone: whether nothing else departs.
     """
     return _first_proved(spots, [cause for cause in CAUSES if alone or not cause.alone]) or (UNKNOWN, "")
 
 
 def cause_of_all(spots: list[Spot]) -> tuple[Cause, str] | None:
-    """A cause whose one change gives every result, and what its proof says; None of no such cause.
-
-    Args:
-      spots: every result that differs.
-    """
+    """A cause whose one change gives every result, and what its proof says; None of no such cause."""
     return _first_proved(spots, [cause for cause in CAUSES if cause.everywhere])
 
 

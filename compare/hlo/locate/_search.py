@@ -30,13 +30,7 @@ def board(parting: Parting, cases: Sequence[Sequence[np.ndarray]]) -> Switchboar
 
 
 def search(parting: Parting, switches: Switchboard, changes: Given) -> Attempt | None:
-    """The earliest attempt after which most results agree, or else most values; None where none helps.
-
-    Args:
-      parting: where the programs first differ.
-      switches: computes the port with attempts made.
-      changes: attempts that stay made.
-    """
+    """The earliest attempt after which most results agree, or else most values; None where none helps."""
     starts = set(parting.first.right) | parting.narrow.right
     # The more results a value has a part in, the more it may mend: what can mend fewer is not tried then.
     by_reach = sorted(parting.departed.right, key=lambda key: -len(parting.results_after(key)))
@@ -146,13 +140,7 @@ def _helping(parting: Parting, switches: Switchboard, changes: Given, possible: 
 
 
 def mends(parting: Parting, switches: Switchboard, changes: Given) -> bool:
-    """Whether every result agrees when these values are given, those that departed before other attempts included.
-
-    Args:
-      parting: where the programs first differ.
-      switches: run the right program with values given.
-      changes: the values.
-    """
+    """Whether every result agrees when these values are given, those that departed before other attempts included."""
     left_results = parting.left.program.results.keys()
     names = [
         name for name, key in parting.right.program.results.items() if key in switches.ends and name in left_results
@@ -169,9 +157,7 @@ def count_mended(parting: Parting, results: Callable[[int], dict[int, np.ndarray
     """How many of these results of the right program agree in every case, as it would give them.
 
     Args:
-      parting: where the programs first differ.
       results: by case, the results of the right program.
-      names: of the results to look at.
     """
     for case in range(len(next(iter(parting.left.measured.arrays.values())))):
         values = results(case) if names else {}

@@ -119,10 +119,7 @@ def spots(parting: Parting, attempt: Attempt | None, blame: Blamed, clue: Clue,
     """The value that an attempt gives, or without one every result that differs.
 
     Args:
-      parting: where the programs first differ.
       attempt: what made results agree; None of nothing.
-      blame: the operations that are named.
-      clue: what they give away.
       at_edges: whether results agree once all cases are moved off ties and bounds.
     """
     right = parting.right.measured.arrays

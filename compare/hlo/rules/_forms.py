@@ -48,13 +48,7 @@ def splat(key: int, graph: Writer) -> Any:
 
 
 def is_splat(key: int, graph: Writer, value: float) -> bool:
-    """Whether all elements are this number; -0.0 is not 0.0.
-
-    Args:
-      key: the value.
-      graph: that it is in.
-      value: the number.
-    """
+    """Whether all elements are this number; -0.0 is not 0.0."""
     number = splat(key, graph)
     if number is None or np.iscomplexobj(number):
         # Either part of a complex zero has a sign of its own.
@@ -63,13 +57,7 @@ def is_splat(key: int, graph: Writer, value: float) -> bool:
 
 
 def fill(value: np.generic | float, shape: Shape, graph: Writer) -> int:
-    """An array of one number, in the form that all of them have: a scalar constant, broadcast.
-
-    Args:
-      value: the number.
-      shape: of the array.
-      graph: to write to.
-    """
+    """An array of one number, in the form that all of them have: a scalar constant, broadcast."""
     dtype = np.asarray(value).dtype if isinstance(value, np.generic) else numpy_type(shape.dtype)
     return spread(graph.constant(np.asarray(value, dtype), shape.dtype), shape.dimensions, graph)
 
@@ -91,13 +79,7 @@ def is_normal(value: Any) -> bool:
 
 
 def reshape(key: int, dimensions: Sequence[int], graph: Writer) -> int:
-    """The same elements in the same order in another shape.
-
-    Args:
-      key: the value.
-      dimensions: as many elements as the value has.
-      graph: to write to.
-    """
+    """The same elements in the same order in another shape."""
     return graph.add("reshape", Shape(graph[key].shape.dtype, tuple(dimensions)), (key,))
 
 
@@ -105,9 +87,7 @@ def transpose(key: int, order: Sequence[int], graph: Writer) -> int:
     """Dimension i of the result is dimension order[i] of the value.
 
     Args:
-      key: the value.
       order: a permutation of its dimensions.
-      graph: to write to.
     """
     shape = graph[key].shape
     new_shape = Shape(shape.dtype, tuple(shape.dimensions[axis] for axis in order))
@@ -115,26 +95,13 @@ def transpose(key: int, order: Sequence[int], graph: Writer) -> int:
 
 
 def broadcast(key: int, onto: Sequence[int], dimensions: Sequence[int], graph: Writer) -> int:
-    """Dimension i of the value becomes dimension onto[i] of the result; the others repeat it.
-
-    Args:
-      key: the value.
-      onto: a dimension of the result for each of the value.
-      dimensions: of the result.
-      graph: to write to.
-    """
+    """Dimension i of the value becomes dimension onto[i] of the result; the others repeat it."""
     attributes = (("dimensions", tuple(onto)),) if onto else ()
     return graph.add("broadcast", Shape(graph[key].shape.dtype, tuple(dimensions)), (key,), attributes)
 
 
 def spread(key: int, dimensions: Sequence[int], graph: Writer) -> int:
-    """A scalar in every place.
-
-    Args:
-      key: the scalar.
-      dimensions: of the result.
-      graph: to write to.
-    """
+    """A scalar in every place."""
     return key if not dimensions else broadcast(key, (), dimensions, graph)
 
 
@@ -142,10 +109,7 @@ def again(node: Node, operands: Sequence[int], shape: Shape, graph: Writer) -> i
     """The same operation of other operands.
 
     Args:
-      node: the operation.
       operands: ids of values in the graph.
-      shape: of the result.
-      graph: to write to.
     """
     return graph.add(node.opcode, shape, operands, node.attributes, regions=node.regions)
 

@@ -30,9 +30,7 @@ def put_together(apart: Graph, places: Mapping[int, int], constants: Mapping[int
     """A region with one tuple of state.
 
     Args:
-      apart: the region with a parameter a piece of state.
       places: by parameter, its place in the tuple; several may share one.
-      constants: parameters that are constants instead: the nodes that say so, the last of which is the value.
       results: which of its results to return, by position; all by default. What they do not need is left out.
     """
     positions = range(len(apart.results)) if results is None else results

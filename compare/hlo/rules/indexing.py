@@ -143,10 +143,7 @@ def slice_part(key: int, starts: Sequence[int], sizes: Sequence[int], graph: Wri
     """A part of a value that begins at these indices.
 
     Args:
-      key: the value.
       starts: the first index of each dimension.
-      sizes: of the part.
-      graph: to write to.
     """
     dimensions = tuple(
         tuple((name, value) for name, value in (("start", start), ("limit", start + size), ("stride", 1)) if value)

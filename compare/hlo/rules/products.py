@@ -36,8 +36,6 @@ class Operand:
         """The same of another value, in which each dimension stands elsewhere.
 
         Args:
-          key: the value.
-          dimensions: of the other value.
           to: by dimension of this operand, that of the other value.
         """
         contracted_axes, batch = (tuple(to[axis] for axis in places) for places in (self.contracted, self.batch))
@@ -63,10 +61,7 @@ def product(left: Operand, right: Operand, dot: Node, graph: Writer) -> int:
     """The dot of two operands: batches, then what is free on the left, then on the right.
 
     Args:
-      left: the first operand.
-      right: the second.
       dot: that it stands for: its dtype, and how it computes.
-      graph: to write to.
     """
     batches = tuple(left.dimensions[axis] for axis in left.batch)
     numbers = (

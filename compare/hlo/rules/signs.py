@@ -17,8 +17,6 @@ def never_negative(key: int, graph: Writer, depth: int = _DEEPEST) -> bool:
     """Whether every number that a value can hold is 0 or above: of floats, -0.0 not among them, NaN aside.
 
     Args:
-      key: the value.
-      graph: that it is in.
       depth: how many operations were followed to get there.
     """
     node = graph[key]

@@ -29,13 +29,7 @@ _ATOM = re.compile(r"[\w.]+|[+-]?[\w.]+|\w+\.shape\[\d+\]|weights(\['[^']*'\])+|
 
 
 class BodyWriter:
-    """Writes one body.
-
-    Args:
-      module: that it is in.
-      body: itself.
-      inputs: what stands for its inputs.
-    """
+    """Writes one body."""
 
     def __init__(self, module: Module, body: Body, inputs: Sequence[Value]) -> None:
         self.module, self.body = module, without_constant_parts(body)
@@ -151,8 +145,6 @@ class BodyWriter:
         """What expressions give, one for each result or one of all: in line, or a variable.
 
         Args:
-          index: number of a node.
-          node: itself.
           texts: of its results; "*" and an expression of all of them.
         """
         if texts[0] == "*":
@@ -167,13 +159,7 @@ class BodyWriter:
         return values
 
     def assign(self, text: str, results: Sequence[Result], wanted_names: Sequence[str]) -> list[Value]:
-        """Variables for what an expression gives; several of what gives a tuple.
-
-        Args:
-          text: the expression.
-          results: what it gives.
-          wanted_names: what they are to be called.
-        """
+        """Variables for what an expression gives; several of what gives a tuple."""
         variables = [Variable(self.module.token(), name) for name in wanted_names]
         self.statements.append(Line(text, tuple(variables), self._comment))
         self._comment = ""
@@ -223,13 +209,7 @@ class BodyWriter:
         return Value(result, text=self.keep_array(array, node.assigned[0] if node.assigned else of, result))
 
     def keep_array(self, array: np.ndarray[Any, Any], name: str, result: Result) -> str:
-        """The expression of an array that is kept in a file.
-
-        Args:
-          array: itself.
-          name: what it is to be called there.
-          result: its type.
-        """
+        """The expression of an array that is kept in a file."""
         return f"jnp.asarray(CONSTANTS[{keep(self.module.constants, array, name)!r}], {self.dtype(result)})"
 
     def _sizes(self, node: Node) -> list[Value]:

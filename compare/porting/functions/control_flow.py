@@ -20,12 +20,6 @@ _STATE = frozenset({"resource", "string"})
 def results(writer: BodyWriter, index: int, node: Node, values: list[Value]) -> list[Value]:
     """What a node with bodies gives.
 
-    Args:
-      writer: of the body that it stands in.
-      index: its number there.
-      node: itself.
-      values: that it takes.
-
     Raises:
       UnwritableError: it is not written.
     """

@@ -45,11 +45,7 @@ class Count:
 
 
 def linear(text: str) -> tuple[str, int]:
-    """An expression of an integer as another one and a number: "(n - 1)" is "n" and -1, and "4" is "" and 4.
-
-    Args:
-      text: as it is written of sizes.
-    """
+    """An expression of an integer as another one and a number: "(n - 1)" is "n" and -1, and "4" is "" and 4."""
     if re.fullmatch(r"-?\d+", text):
         return "", int(text)
     parts = _SUM.fullmatch(text)
@@ -72,15 +68,7 @@ def _is_whole(text: str) -> bool:
 def count_steps(
     writer: BodyWriter, body: Body, condition: Body, inputs: Sequence[Value], constant_inputs: set[int]
 ) -> Count | None:
-    """The counter of a loop, where all that its condition says is that one by one it comes to an end.
-
-    Args:
-      writer: of the body that the loop stands in.
-      body: of the loop.
-      condition: of the loop.
-      inputs: what its variables begin with.
-      constant_inputs: the numbers of those that never change.
-    """
+    """The counter of a loop, where all that its condition says is that one by one it comes to an end."""
     counters: dict[int, Count] = {}
     for comparison in _conjunction(condition, condition.outputs[0]):
         count = _counter(writer, body, condition, comparison, inputs, constant_inputs)
@@ -194,12 +182,7 @@ def source(body: Body, place: Place) -> Place:
 
 
 def number(writer: BodyWriter, value: Value) -> str:
-    """An expression of a number: Python's own where that is known.
-
-    Args:
-      writer: of the body that it stands in.
-      value: itself.
-    """
+    """An expression of a number: Python's own where that is known."""
     if value.host is not None and value.host.size == 1:
         return str(value.host.reshape(())[()])
     return writer.array(value)

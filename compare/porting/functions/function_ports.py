@@ -61,8 +61,6 @@ def write(reference: str, inputs: Sequence[str], folder: Path, worker: ModelWork
     Args:
       reference: FILE.py:NAME.
       inputs: NAME=TYPE[SHAPE] of each argument.
-      folder: that it is written to.
-      worker: that reads the function.
 
     Raises:
       RequestError: it cannot be read.
@@ -79,10 +77,7 @@ def write_saved(selection: SavedGraph, inputs: Sequence[str], folder: Path, work
     """Write a port of a part of a SavedModel or of a frozen graph, with what its variables hold.
 
     Args:
-      selection: what is computed.
       inputs: NAME=TYPE[SHAPE] of arguments that the file does not say enough of.
-      folder: that it is written to.
-      worker: that reads the file.
 
     Raises:
       RequestError: it cannot be read.
@@ -130,7 +125,6 @@ def predict_port(reference: str, inputs: Sequence[str], worker: ModelWorker) -> 
     Args:
       reference: FILE.py:NAME.
       inputs: NAME=TYPE[SHAPE] of each argument.
-      worker: that reads the function.
 
     Raises:
       RequestError: it cannot be read.
@@ -145,8 +139,6 @@ def texts(
     """What is written, by the name of the file, not formatted.
 
     Args:
-      function: the function.
-      specs: of its inputs.
       original: FILE.py:NAME from the folder of the port.
       build: the file that builds the original; "" where it is a function alone.
     """

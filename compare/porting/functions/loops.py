@@ -39,12 +39,6 @@ class _Step:
 def loop(writer: BodyWriter, index: int, node: Node, inputs: Sequence[Value]) -> list[Value]:
     """What a loop gives.
 
-    Args:
-      writer: of the body that it stands in.
-      index: its number there.
-      node: itself.
-      inputs: what its variables begin with.
-
     Raises:
       UnwritableError: it is not written.
     """

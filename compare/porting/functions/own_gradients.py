@@ -19,10 +19,7 @@ def own_gradient(writer: BodyWriter, index: int, node: Node, values: list[Value]
     """Results that have a gradient of their own: what the function that gives it returns goes to its arguments.
 
     Args:
-      writer: of the body that it stands in.
       index: number of an IdentityN there.
-      node: itself.
-      values: that it takes.
 
     Raises:
       UnwritableError: it is not written.

@@ -72,14 +72,7 @@ class Loop:
 
 
 def read_loop(writer: BodyWriter, index: int, node: Node, inputs: Sequence[Value]) -> Loop:
-    """What a loop is.
-
-    Args:
-      writer: of the body that it stands in.
-      index: its number there.
-      node: itself.
-      inputs: what its variables begin with.
-    """
+    """What a loop is."""
     graph = writer.module.graph
     body, condition = graph.bodies[node.bodies["body"][0]], graph.bodies[node.bodies["cond"][0]]
     numbers = range(len(inputs))
@@ -108,12 +101,7 @@ def read_loop(writer: BodyWriter, index: int, node: Node, inputs: Sequence[Value
 
 
 def list_writer(body: Body, k: int) -> Node:
-    """What gives the last value of a variable.
-
-    Args:
-      body: of a loop.
-      k: number of the variable.
-    """
+    """What gives the last value of a variable."""
     return body.nodes[source(body, body.outputs[k])[0]]
 
 

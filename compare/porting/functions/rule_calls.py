@@ -41,13 +41,7 @@ class Text(Protocol):
 
 
 class Call:
-    """One node.
-
-    Args:
-      node: itself.
-      values: that it takes.
-      text: turns them into text.
-    """
+    """One node."""
 
     def __init__(self, node: Node, values: Sequence[Value], text: Text) -> None:
         self.node, self.values, self._text = node, values, text

@@ -15,12 +15,6 @@ Index = tuple[Any, ...]
 def indices(node: Node, begin: Any, end: Any, strides: Any) -> Index:
     """An index of slices, integers, None and Ellipsis.
 
-    Args:
-      node: a StridedSlice.
-      begin: numbers, or expressions of them: an element each.
-      end: likewise.
-      strides: numbers.
-
     Raises:
       UnwritableError: strides are not known.
     """

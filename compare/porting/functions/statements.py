@@ -88,7 +88,6 @@ def render(
     """The lines of a body with its return, without those that define what nothing reads.
 
     Args:
-      statements: in order.
       result: the expression that it returns; "" of none.
       names: of the variables that are there, by token.
       names_reserved: names that are taken for the module; calls of these stay.
@@ -108,11 +107,7 @@ def render_results(
     """The lines of a body, as of `render`, and the expressions of its results.
 
     Args:
-      statements: in order.
-      results: expressions.
       names: of the variables that are there, by token.
-      names_reserved: as of `render`.
-      own: likewise.
     """
     result = " ".join(results)
     statements = _without_unread(statements, result, names_reserved) if result.strip() else statements

@@ -16,12 +16,6 @@ from workloads._function_graph import Node, Result
 def results(writer: BodyWriter, index: int, node: Node, values: Sequence[Value]) -> list[Value]:
     """What an operation on lists gives.
 
-    Args:
-      writer: of the body that it stands in.
-      index: its number there.
-      node: itself.
-      values: that it takes.
-
     Raises:
       UnwritableError: it is not written.
     """

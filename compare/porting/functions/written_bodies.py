@@ -15,8 +15,6 @@ def function(writer: BodyWriter, body: Body, inputs: Sequence[Value]) -> tuple[S
 
     Args:
       writer: of the body that calls it.
-      body: itself.
-      inputs: what it takes.
     """
     inner = BodyWriter(writer.module, body, inputs)
     return inner.write(), inner
@@ -25,15 +23,7 @@ def function(writer: BodyWriter, body: Body, inputs: Sequence[Value]) -> tuple[S
 def define(
     writer: BodyWriter, wanted_name: str, inner: BodyWriter, parameters: Sequence[Variable], results: Sequence[str]
 ) -> str:
-    """Define a function of what an inner writer wrote; its name.
-
-    Args:
-      writer: of the body that it is defined in.
-      wanted_name: what it is to be called.
-      inner: writer of its statements.
-      parameters: of it.
-      results: expressions of what it returns.
-    """
+    """Define a function of what an inner writer wrote; its name."""
     name = Variable(writer.module.token(), wanted_name)
     result = results[0] if len(results) == 1 else tuple_text(list(results))
     writer.statements.append(Definition(name, tuple(parameters), tuple(inner.statements), result))

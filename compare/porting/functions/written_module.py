@@ -77,11 +77,7 @@ class Module:
         return len(self.unwritten), self.written.copy(), self.left.copy()
 
     def restore(self, state: State) -> None:
-        """Forget what was written since.
-
-        Args:
-          state: as the property gave it.
-        """
+        """Forget what was written since."""
         del self.unwritten[state[0] :]
         self.written, self.left = state[1].copy(), state[2].copy()
 

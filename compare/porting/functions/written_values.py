@@ -64,8 +64,6 @@ def literal(value: Any, dtype: str, follows: bool) -> str:
     """A number as Python writes it: the shortest text that is that number in its type.
 
     Args:
-      value: a scalar of NumPy, or an expression.
-      dtype: of it.
       follows: whether it is of the float type of the inputs, and may have to be exact in float64.
     """
     if isinstance(value, str):
@@ -88,8 +86,6 @@ def elements_text(host: np.ndarray[Any, Any], dtype: str, follows: bool) -> str:
     """A nested list.
 
     Args:
-      host: its elements.
-      dtype: of them.
       follows: whether that is the float type of the inputs.
     """
     if not isinstance(host, np.ndarray) or host.ndim == 0:
