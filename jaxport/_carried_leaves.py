@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import jax.numpy as jnp
 from flax import traverse_util
 
 from workloads import _foreign
+from workloads._target import WeightsError
 
 _MOST_BYTES = 256 << 20
 
@@ -62,6 +63,21 @@ def leaves_of(descriptions: Sequence[Mapping[str, Any]]) -> CarriedLeaves:
         )
         for leaf in descriptions
     ])  # fmt: skip
+
+
+def check_places(places_there: Set[tuple[str | int, ...]], leaves: CarriedLeaves, receipt: Path) -> None:
+    """Raise WeightsError unless every variable of a module is written, and nothing else."""
+    places_written = {place for leaf in leaves.all for place in leaf.places}
+    for places, what, absence in (
+        (places_there - places_written, f"a weight for every variable in {receipt.name}", "none for"),
+        (places_written - places_there, f"every variable of {receipt.name} in the module", "no"),
+    ):
+        if places:
+            first = min(".".join(map(str, place)) for place in places)
+            raise WeightsError(
+                f"expected {what}, found {absence} {first}: carry the weights again with `jaxport weights`, or correct "
+                "the module"
+            )
 
 
 def _place(path: str) -> tuple[str | int, ...]:

@@ -120,12 +120,13 @@ def write_port(
     batch: int | None = None,
     steps: int = 10,
     custom: Sequence[str] = (),
+    style: str = "nnx",
     force: bool = False,
     run: bool = True,
     timeout_s: float = 300,
     quiet: bool = False,
 ) -> WrittenPort:
-    """Write a Flax NNX port of a Keras model, with its weights, or a port of a function in `jax.numpy`; and judge it.
+    """Write a Flax port of a Keras model, with its weights, or a port of a function in `jax.numpy`; and judge it.
 
     Args:
       model: a Keras model, a .keras or .h5 file, FILE.py:NAME, a .pb file, or the folder of a SavedModel, of which the
@@ -134,6 +135,7 @@ def write_port(
       inputs: of the arguments of a function, by name: {"x": "f32[B,128]"}.
       batch: examples of a call that is judged; None is 4, or as many as the states of stateful layers are made for.
       custom: FILE.py:NAME of every class that the model has and Keras does not.
+      style: of the modules of a Keras model, "nnx" or "linen": one of Linen is written whole or not at all.
       force: whether a folder with files is written to, over those of a port.
       run: whether the port is judged.
       timeout_s: seconds that one request to a worker may take.
@@ -143,7 +145,7 @@ def write_port(
       The `file` that `check` takes, the places that are `unwritten`, and the `report` of the gates.
 
     Raises:
-      RequestError: the model cannot be read, or the folder is not to be written to.
+      RequestError: the model cannot be read, has no counterpart in the style, or the folder is not to be written to.
 
     Example:
       >>> import keras, jaxport
@@ -157,5 +159,6 @@ def write_port(
         from compare.api import doors
 
         return doors.write_port_files(
-            model, folder, inputs, custom, timeout_s, batch=batch, steps=steps, force=force, run=run, quiet=quiet
-        )
+            model, folder, inputs, custom, timeout_s,
+            batch=batch, steps=steps, style=style, force=force, run=run, quiet=quiet,
+        )  # fmt: skip

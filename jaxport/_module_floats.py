@@ -11,11 +11,11 @@ from flax import nnx
 def widen(module: nnx.Module, dtype: Any) -> None:
     """Make modules that have a float type of their own compute in this one."""
     for _, submodule in nnx.iter_modules(module):
-        if _is_float_type(getattr(submodule, "dtype", None)):
+        if is_float_type(getattr(submodule, "dtype", None)):
             vars(submodule)["dtype"] = dtype
 
 
-def _is_float_type(value: Any) -> bool:
+def is_float_type(value: Any) -> bool:
     """Whether a value is a float type: the attribute `dtype` of a user's module may be anything."""
     try:
         return value is not None and bool(jnp.issubdtype(value, jnp.floating))

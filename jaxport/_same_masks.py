@@ -25,13 +25,23 @@ class DroppingByPlace(nnx.Dropout):
           deterministic: whether nothing is dropped; None asks the attribute.
         """
         still = self.deterministic if deterministic is None else deterministic
-        if still or self.rate == 0:
-            return inputs
-        sizes = list(inputs.shape)
-        for axis in self.broadcast_dims:
-            sizes[axis] = 1
-        is_kept = _keep_mask(sizes, self.rate)
-        return jnp.where(is_kept, inputs * (1 / (1 - self.rate) if self.rate < 1 else 0), jnp.zeros_like(inputs))
+        return inputs if still else drop_elements(inputs, self.rate, self.broadcast_dims)
+
+
+def drop_elements(inputs: jax.Array, rate: float, broadcast_dims: Sequence[int]) -> jax.Array:
+    """The array with 0 for the elements that are dropped, and the others scaled up.
+
+    Args:
+      inputs: of floats.
+      rate: the share that is dropped.
+    """
+    if rate == 0:
+        return inputs
+    sizes = list(inputs.shape)
+    for axis in broadcast_dims:
+        sizes[axis] = 1
+    is_kept = _keep_mask(sizes, rate)
+    return jnp.where(is_kept, inputs * (1 / (1 - rate) if rate < 1 else 0), jnp.zeros_like(inputs))
 
 
 def _uniform(shape: Sequence[int], dtype: Any) -> jax.Array:

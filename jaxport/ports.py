@@ -13,13 +13,14 @@ import jax.numpy as jnp
 import optax
 from flax import nnx, traverse_util
 
-from jaxport._carried_leaves import CarriedLeaves, leaves_of_receipt
+from jaxport._carried_leaves import CarriedLeaves, check_places, leaves_of_receipt
+from jaxport._linen_port import linen_port as linen_port
 from jaxport._model import Model
 from jaxport._module_floats import widen
+from jaxport._noted_gradients import NOTING
 from jaxport._port_states import check_start, state_places
 from jaxport._same_masks import DRAWING_BY_PLACE, drop_by_place
 from jaxport.stateful import RecurrentState
-from workloads._target import WeightsError
 from workloads._written_port import with_states
 
 _CARRIED = (nnx.Param, nnx.BatchStat, RecurrentState)
@@ -60,7 +61,7 @@ def flax_port(
     """
     leaves = leaves_of_receipt(receipt)
     network = _Network(make, jnp.dtype(dtype))
-    _check_places(network, leaves, receipt)
+    check_places(network.places, leaves, receipt)
 
     def forward(parameters: Any, *arguments: Any) -> Any:
         module = network.differentiable(parameters)
@@ -123,22 +124,12 @@ def _with_training(network: _Network, leaves: CarriedLeaves, forward: Callable[.
     return Model(forward, leaves.there, leaves.back, loss=loss_of, init=init, step=step)
 
 
-_NOTING = optax.GradientTransformation(
-    lambda params: jax.tree.map(jnp.zeros_like, params),
-    lambda updates, state, params=None: (
-        jax.tree.map(jnp.zeros_like, updates),
-        jax.tree.map(jnp.add, state, updates),
-    ),
-)
-"""It changes no weight, and its state is the sum of the gradients that it was given."""
-
-
 def _loss_of_step(network: _Network, training: _Training, parameters: Any, data: tuple[Any, Any]) -> jax.Array:
     """The loss of a step whose optimizers change nothing: its gradients are those that the optimizers are given."""
     still = jax.lax.stop_gradient(parameters)
     module: Any = network.module(still)
     module.eval()
-    optimizers = training.optimizers(module, _NOTING)
+    optimizers = training.optimizers(module, NOTING)
     value = training.train_step(module, optimizers, *data)
     weights, weights_still = _flat(parameters), _flat(still)
     for state in _each(_pure(optimizers), training):
@@ -290,21 +281,6 @@ class _Network:
 
     def parameters(self, module: nnx.Module) -> Any:
         return nnx.to_pure_dict(nnx.split(module, _CARRIED, ...)[1])
-
-
-def _check_places(network: _Network, leaves: CarriedLeaves, receipt: Path) -> None:
-    """Raise WeightsError unless every variable of the module is written, and nothing else."""
-    places_written = {place for leaf in leaves.all for place in leaf.places}
-    for places, what, absence in (
-        (network.places - places_written, f"a weight for every variable in {receipt.name}", "none for"),
-        (places_written - network.places, f"every variable of {receipt.name} in the module", "no"),
-    ):
-        if places:
-            first = min(".".join(map(str, place)) for place in places)
-            raise WeightsError(
-                f"expected {what}, found {absence} {first}: carry the weights again with `jaxport weights`, or correct "
-                "the module"
-            )
 
 
 def _constant(spec: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from tf_reference._assigned_names import find_targets
 from tf_reference._folded_constants import known_results
 from tf_reference._graph_nodes import attributes, definition, known_shape
 from tf_reference._saved_gradients import NOT_CARRIED
-from tf_reference._sources import callees, users_line
+from tf_reference._sources import callees, line_of, users_frames, users_line
 from workloads._framework import Unsupported
 from workloads._function_graph import Body, Captured, Effect, FunctionGraph, Gradient, Node, Place, Result
 from workloads._inspection import Plain
@@ -25,8 +26,8 @@ from workloads._target import resolve
 Spec = tuple[str, Sequence[int | None], str]
 """Name, shape and dtype of an input; None is a size that is not fixed."""
 
-Origin = tuple[str, tuple[str, ...]]
-"""FILE:LINE or a scope, and names of variables."""
+Origin = tuple[str, tuple[str, ...], tuple[str, ...]]
+"""FILE:LINE or a scope, names of variables, and the functions or scopes around it, outermost first."""
 
 _OTHER = {"float32": "float64", "float64": "float32", "float16": "float64", "bfloat16": "float64",
           "complex64": "complex128", "complex128": "complex64"}  # fmt: skip
@@ -225,7 +226,7 @@ class Reading:
         self, graph: Any, node: Any, other: Any, twin: Any, positions: Mapping[int, int], body: int,
         constants: Mapping[int, Sequence[np.ndarray]],
     ) -> Node:  # fmt: skip
-        line, targets = self._place_of(node)
+        line, targets, within = self._place_of(node)
         constant = ""
         if node.type == "Const" and node.outputs[0].dtype != tf.string:
             constant = f"constant{body}_{positions[id(node)]}"
@@ -255,6 +256,7 @@ class Reading:
             assigned=targets,
             constant=constant,
             known=tuple(constant_arrays),
+            within=within,
         )
 
     def _called_bodies(self, graph: Any, node: Any, other: Any, twin: Any) -> dict[str, tuple[int, ...]]:
@@ -270,9 +272,11 @@ class Reading:
 
 
 def _line_of(node: Any) -> Origin:
-    """The user's line, and what it assigns to."""
-    line = users_line(node.traceback or ())
-    return line, find_targets(line)
+    """The user's line, what it assigns to, and the functions that led to it."""
+    frames = users_frames(node.traceback or ())
+    line = line_of(frames)
+    # AutoGraph's loops and branches are functions of the same name in the function that they stand in.
+    return line, find_targets(line), tuple(name for name, _ in groupby(frame.name for frame in frames))
 
 
 _CALLED = "PartitionedCall"

@@ -145,11 +145,14 @@ class _Walk:
         """Raise where Python decides by `training` what a call computes: only that in training was followed."""
 
         def name_operation(operation: Any, within: str) -> str:
-            path = self._paths.get(id(operation)) if isinstance(operation, keras.Layer) else None
+            # A layer without weights that the call itself makes is a new one in each trace.
+            is_kept = isinstance(operation, keras.Layer) and (id(operation) in in_both or operation.weights)
+            path = self._paths.get(id(operation)) if is_kept else None
             return path or _training_branches.name_of(operation)
 
         still = _traced_calls.trace(model, training=False)
         training_reading, other = (Reading(mode, path_of=name_operation) for mode in (trace, still))
+        in_both = {id(node.operation) for node in training_reading.nodes} & {id(node.operation) for node in other.nodes}
         graphs = training_reading.graph(), other.graph()
         if not _training_branches.differ(*graphs, frozenset()):
             return

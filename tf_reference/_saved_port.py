@@ -149,14 +149,14 @@ class _Scopes:
         self._layers = {tuple(_bare(name.split("/")[:-1])) for name in variables}
 
     def place_of(self, operation: Any) -> Origin:
-        """The scope of a node, and the name that it gives to its outputs."""
+        """The scope of a node, the name that it gives to its outputs, and the scopes around it."""
         scopes = scope_of(operation.name.removeprefix(f"{_saved_function.SCOPE}/"))[:-1]
         depth = max(
             (d for d in range(len(scopes) + 1) if tuple(_bare(scopes[:d])) in self._layers), default=len(scopes)
         )
         scopes = scopes[:depth] or scopes
         names = [word for word in (_word(scope) for scope in scopes) if word]
-        return "/".join(scopes), tuple(names[-1:])
+        return "/".join(scopes), tuple(names[-1:]), tuple(scopes)
 
 
 def _bare(scopes: Sequence[str]) -> list[str]:

@@ -83,11 +83,20 @@ def _lines(graph: Any) -> dict[str, str]:
 
 def users_line(traceback: Iterable[Any]) -> str:
     """FILE:LINE of the innermost frame in the user's own code, "" of none. The outermost frame comes first."""
+    return line_of(users_frames(traceback))
+
+
+def line_of(frames: Sequence[Any]) -> str:
+    """FILE:LINE of the last frame, "" of none."""
+    return f"{os.path.realpath(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
+
+
+def users_frames(traceback: Iterable[Any]) -> list[Any]:
+    """The frames in the user's own code, the outermost first."""
     frames = list(traceback)
     # What called jaxport is nobody's model: a test, a notebook, a script.
     entry = next((index for index, frame in enumerate(frames) if _is_machinery(frame.filename)), -1)
-    own = [frame for frame in frames[entry + 1 :] if _is_users(frame.filename)]
-    return f"{os.path.realpath(own[-1].filename)}:{own[-1].lineno}" if own else ""
+    return [frame for frame in frames[entry + 1 :] if _is_users(frame.filename)]
 
 
 @cache

@@ -11,10 +11,16 @@ from workloads._architecture import TENSOR, Graph
 
 _TRAINING = "training"
 
+_WRAPPED = ("build", "quantize")
+"""Methods that Keras wraps anew in each layer: not what makes a layer another one."""
+
 
 def name_of(operation: Any) -> str:
     """What an operation is, whichever trace made it."""
-    settings = {name: value for name, value in vars(operation).items() if not name.startswith("_") and name != "name"}
+    left_out = ("name", *_WRAPPED)
+    settings = {
+        name: value for name, value in vars(operation).items() if not name.startswith("_") and name not in left_out
+    }
     return f"{type(operation).__name__} {sorted(_keras_config.plain_config(settings).items())}"
 
 

@@ -6,6 +6,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from workloads._digits import DataError as DataError
+    from workloads._examples import describe_examples as describe_examples
+    from workloads._examples import read_examples as read_examples
     from workloads._spec import ArraySpec as ArraySpec
     from workloads._spec import Cost as Cost
     from workloads._spec import Deviation as Deviation
@@ -18,6 +21,8 @@ if TYPE_CHECKING:
 _HOMES = {
     **dict.fromkeys(("ArraySpec", "Cost", "Deviation", "Training", "Workload"), "workloads._spec"),
     **dict.fromkeys(("carried_weight", "drawn_examples", "drawn_weights"), "workloads._written_port"),
+    **dict.fromkeys(("describe_examples", "read_examples"), "workloads._examples"),
+    "DataError": "workloads._digits",
 }
 
 

@@ -45,6 +45,7 @@ class Node:
       assigned: the variable, or variables, that this line assigns to.
       constant: key of its array, where it is a constant; "" where it is none, or holds texts.
       known: keys of the arrays of its results, where no input of the function changes them.
+      within: the user's functions that made it, or the scopes that it stands in, outermost first.
     """
 
     type: str
@@ -57,6 +58,7 @@ class Node:
     assigned: tuple[str, ...] = ()
     constant: str = ""
     known: tuple[str, ...] = ()
+    within: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

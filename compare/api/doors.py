@@ -135,7 +135,7 @@ def write_port_files(
       Foreseen: it cannot be written.
     """
     sizes = Sizes(writing["batch"], writing["steps"])
-    how = Writing(sizes, writing["force"], writing["run"])
+    how = Writing(sizes, writing["force"], writing["run"], writing["style"])
     with ExitStack() as stack:
         stack.enter_context(foreign_code_apart(timeout_s))
         named_model = stack.enter_context(readable_by_worker(model, inputs, custom, timeout_s))

@@ -18,11 +18,14 @@ from compare.porting import writing_ports
 from compare.porting.functions import function_ports
 from compare.porting.functions.function_ports import FunctionPort
 from compare.porting.functions.function_source import MODULE
-from compare.porting.port_folders import check_folder
+from compare.porting.port_folders import README, check_folder
 from compare.porting.port_source import Sizes
+from compare.porting.styles import NNX, STYLES, Style
 from compare.porting.writing_ports import Port
 from compare.progress import Reporter
+from compare.record.envelope import Record
 from compare.report import table_page, verdicts
+from compare.report.port_readme import readme
 from compare.report.showable import one_line
 from compare.run import whole_run
 from compare.run.whole_run import RunResult
@@ -30,6 +33,7 @@ from compare.sides._side import SIDES
 from compare.sides.model_worker import ModelWorker
 from compare.sides.pool import Source
 from compare.sides.weight_workers import KerasModel, WeightWorkers
+from compare.writing import write_atomically
 from workloads._modes import Mode
 from workloads._saved_graph import SavedGraph
 
@@ -82,11 +86,13 @@ class Writing:
       sizes: that it is judged at.
       force: whether a port that is there may be written anew.
       run: whether it is judged.
+      style: of the modules of a Keras model, "nnx" or "linen".
     """
 
     sizes: Sizes
     force: bool
     run: bool
+    style: Style = NNX
 
 
 def write_port(model: NamedModel, folder: Path, writing: Writing, progress: Reporter) -> WrittenPort:
@@ -96,11 +102,13 @@ def write_port(model: NamedModel, folder: Path, writing: Writing, progress: Repo
       RequestError: the model cannot be read, or the folder is not to be written to.
     """
     check_readable(model, writing.sizes)
+    check_style(model, writing.style)
     check_folder(folder, writing.force)
-    port = write(model, folder, writing.sizes, None)
+    port = write(model, folder, writing.sizes, None, writing.style)
     unwritten_places, files = find_unwritten(port)
     file = judged_file(port) if writing.run else None
-    report = None if file is None else report_of(judge(file, dict.fromkeys(SIDES), model.timeout_s, progress).record)
+    pythons: dict[str, str | None] = dict.fromkeys(SIDES)
+    report = None if file is None else report_of(judge(port, file, pythons, model.timeout_s, progress).record)
     return WrittenPort(folder, port.file, unwritten_places, files, report)
 
 
@@ -126,6 +134,14 @@ def check_readable(model: NamedModel, sizes: Sizes) -> None:
         check_reference("", model.target)
 
 
+def check_style(model: NamedModel, style: Style) -> None:
+    """Raise RequestError for an unknown style, and for one of modules where a port has none: of a function or graph."""
+    if style not in STYLES:
+        raise RequestError(f"expected the style {' or '.join(STYLES)}, found {style!r}: name one of these")
+    if style != NNX and (model.inputs or is_saved_graph(model.target)):
+        raise RequestError(f"expected --style {style} with a Keras model, found {model.target}: drop it")
+
+
 def _check_options(model: NamedModel, sizes: Sizes) -> None:
     """Raise RequestError for what says nothing of a saved graph."""
     if model.signature and model.outputs:
@@ -138,18 +154,27 @@ def _check_options(model: NamedModel, sizes: Sizes) -> None:
         )
 
 
-def write(model: NamedModel, folder: Path, sizes: Sizes, jax_python: str | None) -> Port | FunctionPort:
-    """Write a port of a Keras model, or with inputs of a function.
+def write(
+    model: NamedModel, folder: Path, sizes: Sizes, jax_python: str | None, style: Style = NNX
+) -> Port | FunctionPort:
+    """Write a port of a Keras model, or with inputs of a function, and its README.
 
     Args:
       model: that is ported.
       folder: of the port.
       sizes: that it is judged at.
       jax_python: interpreter with JAX and Flax; None is this one.
+      style: of the modules of a Keras model.
 
     Raises:
-      RequestError: the model cannot be read.
+      RequestError: the model cannot be read, or has no counterpart in that style.
     """
+    port = _write(model, folder, sizes, jax_python, style)
+    _write_readme(port, judged_file(port), None)
+    return port
+
+
+def _write(model: NamedModel, folder: Path, sizes: Sizes, jax_python: str | None, style: Style) -> Port | FunctionPort:
     with ExitStack() as stack:
         if is_saved_graph(model.target):
             path = Path(model.target)
@@ -161,7 +186,14 @@ def write(model: NamedModel, folder: Path, sizes: Sizes, jax_python: str | None)
             worker = ModelWorker(model.python, model.timeout_s, stack)
             return function_ports.write(model.target, model.inputs, folder, worker)
         workers = WeightWorkers(model.python, jax_python, model.timeout_s, stack)
-        return writing_ports.write(KerasModel(model.target, custom=model.custom), folder, sizes, workers)
+        return writing_ports.write(KerasModel(model.target, custom=model.custom), folder, sizes, workers, style)
+
+
+def _write_readme(port: Port | FunctionPort, file: Path | None, record: Record | None) -> None:
+    """Write README.md, unless there is one of the user's own."""
+    if README not in port.files_of_user:
+        text = readme(port, find_unwritten(port)[0], file.name if file else "", record)
+        write_atomically(port.folder / README, text)
 
 
 def find_unwritten(port: Port | FunctionPort) -> tuple[Sequence[str], Sequence[str]]:
@@ -182,11 +214,18 @@ def judged_file(port: Port | FunctionPort) -> Path | None:
     return port.rest if port.rest is not None else port.file if port.computes else None
 
 
-def judge(file: Path, pythons: Mapping[str, str | None], timeout_s: float, progress: Reporter) -> RunResult:
-    """Judge a written port by the gates.
+def judge(
+    port: Port | FunctionPort,
+    file: Path,
+    pythons: Mapping[str, str | None],
+    timeout_s: float,
+    progress: Reporter,
+) -> RunResult:
+    """Judge a written port by the gates, and say in its README what they say.
 
     Args:
-      file: that `jaxport run` takes.
+      port: that was written.
+      file: of it that `jaxport run` takes.
       pythons: by side, its interpreter; None is this one.
       timeout_s: how long a worker may take for one request.
       progress: shows each step.
@@ -199,4 +238,6 @@ def judge(file: Path, pythons: Mapping[str, str | None], timeout_s: float, progr
         modes=MODES,
         parity_only=True,
     )
-    return whole_run.run(request, progress)
+    result = whole_run.run(request, progress)
+    _write_readme(port, file, result.record)
+    return result

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from compare.api import port_writing
 from compare.api.named_model import NamedModel
-from compare.api.port_writing import check_readable
+from compare.api.port_writing import check_readable, check_style
 from compare.commands import _arguments
 from compare.commands._conclusion import LEFT, Conclusion
 from compare.commands._interpreters import interpreters
@@ -19,6 +19,7 @@ from compare.errors import RequestError
 from compare.porting.functions.function_ports import FunctionPort
 from compare.porting.port_folders import check_folder
 from compare.porting.port_source import BATCH, Sizes
+from compare.porting.styles import NNX, STYLES
 from compare.porting.writing_ports import Port
 from compare.progress import reporter
 from compare.record.vocabulary import FAIL, NOT_JUDGED, PASS
@@ -38,14 +39,16 @@ _INCOMPLETE = "the port is written whole, and results are missing"
 HELP = Help(
     description="""\
 Write a Flax NNX port of a Keras model: a module with the model's own names of layers, one line a layer; the training
-that the model was compiled for; its weights; the port file that `jaxport run` takes; and a test. Then judge it by the
-gates. What cannot be written, such as a Lambda, is a method that raises NotImplementedError, with the layer's name and
-line; all but these is judged then, with drawn values in their place, and the port does not hold.
+that the model was compiled for, and a script for it; its weights; the port file that `jaxport run` takes; a test; and a
+README. Then judge it by the gates. What cannot be written, such as a Lambda, is a method that raises
+NotImplementedError, with the layer's name and line; all but these is judged then, with drawn values in their place, and
+the port does not hold.
 
 SRC is a .keras or .h5 file, of Keras 2 too, which Keras builds in its safe mode, with the classes that --custom names;
 or FILE.py:NAME, a function that makes a model, compiled or not. A model with a call of its own is followed by that
 call: NAME has to call it on an example first. A train_step of its own is followed through its source, or traced. The
-same input gives the same text.
+same input gives the same text. With --style linen the module, loss and step are those of Flax Linen; a layer
+without a counterpart there is refused, and nothing is written.
 
 With --input, FILE.py:NAME is a function of tensors, and its port is source in jax.numpy, written from its graph under
 the function's own names of variables. Operations that are not written are functions that raise. So is the port of the
@@ -57,6 +60,7 @@ scopes, and what the variables hold. It starts behind texts and lookup tables.
   jaxport init model.keras -o my_port
   jaxport init model.h5 --custom layers.py:Scale -o my_port
   jaxport init my_tf.py:build -o my_port --batch 8 --steps 50
+  jaxport init my_tf.py:build -o my_port --style linen   modules of flax.linen, and a TrainState
   jaxport init my_tf.py:f --input 'x=f32[B,128]' -o my_port
   jaxport init my_saved_model --signature serving_default -o my_port
   jaxport init frozen.pb --output probabilities -o my_port
@@ -103,6 +107,10 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         metavar="N",
         help="steps of training that are judged (default: %(default)s)",
     )
+    command.add_argument(
+        "--style", choices=STYLES, default=NNX,
+        help="the interface of Flax that modules are written in; linen: all layers or nothing (default: %(default)s)",
+    )  # fmt: skip
     command.add_argument("--no-run", action="store_true", help="write the port, and judge nothing")
     command.add_argument(
         "--force", action="store_true", help="write into a folder that holds files, over those of a port"
@@ -131,11 +139,12 @@ def main(options: argparse.Namespace) -> Conclusion | None:
     )  # fmt: skip
     sizes = Sizes(options.batch, options.steps)
     check_readable(model, sizes)
+    check_style(model, options.style)
     check_folder(options.out, options.force)
     writable_folder(options.out)
     if options.json and options.no_run:
         raise RequestError("expected --json or --no-run, found both: nothing is recorded without a run")
-    port = port_writing.write(model, options.out, sizes, pythons["jax"])
+    port = port_writing.write(model, options.out, sizes, pythons["jax"], options.style)
     if isinstance(port, FunctionPort):
         return _function(options, port)
     if not options.json:
@@ -150,7 +159,7 @@ def _conclude(options: argparse.Namespace, port: Port) -> Conclusion | None:
     """The verdict on a port; None where nothing is left and nothing was to be judged."""
     if port_writing.find_unwritten(port)[0]:
         return _conclude_unfinished(options, port)
-    return None if options.no_run else _whole(_judge(options, port.folder, port.file), port.folder)
+    return None if options.no_run else _whole(_judge(options, port, port.file), port.folder)
 
 
 def _function(options: argparse.Namespace, port: FunctionPort) -> Conclusion | None:
@@ -161,7 +170,7 @@ def _function(options: argparse.Namespace, port: FunctionPort) -> Conclusion | N
     if places:
         terminal.complain(_NOT_JUDGED)
         return Conclusion(LEFT, describe_places(places, " and ".join(files)))
-    return None if options.no_run else _whole(_judge(options, port.folder, port.file), port.folder)
+    return None if options.no_run else _whole(_judge(options, port, port.file), port.folder)
 
 
 def _whole(conclusion: Conclusion, folder: Path) -> Conclusion:
@@ -176,10 +185,10 @@ def _conclude_unfinished(options: argparse.Namespace, port: Port) -> Conclusion:
     if file is None:
         terminal.complain(_NOT_JUDGED)
     elif file == port.rest:
-        rest = _judge(options, port.folder, file)
+        rest = _judge(options, port, file)
         terminal.complain(f"{rest.line}; {file.name} was judged, and not the port: write what is left in it")
     else:
-        rest = _judge(options, port.folder, file)
+        rest = _judge(options, port, file)
         terminal.complain(
             f"{rest.line}; the training step was not judged: write it in a training_jax.py, as docs/your-own-model.md "
             "has it"
@@ -195,10 +204,10 @@ def describe_places(places: Sequence[str], module: str) -> str:
     return f"{number} left to write in {module}: {places_text}"
 
 
-def _judge(options: argparse.Namespace, folder: Path, file: Path) -> Conclusion:
+def _judge(options: argparse.Namespace, port: Port | FunctionPort, file: Path) -> Conclusion:
     try:
         with reporter(terminal.console(stderr=True), quiet=options.json) as progress:
-            result = port_writing.judge(file, interpreters(options), options.timeout, progress)
+            result = port_writing.judge(port, file, interpreters(options), options.timeout, progress)
     except KeyboardInterrupt as interrupt:
-        raise KeyboardInterrupt(f"{folder} was written, and not judged") from interrupt
-    return deliver(result, folder / RECORDS, options.json)
+        raise KeyboardInterrupt(f"{port.folder} was written, and not judged") from interrupt
+    return deliver(result, port.folder / RECORDS, options.json)

@@ -176,6 +176,9 @@ class _BlockWriter:
         pattern = self._pattern
         uses = Counter(number for column in pattern.columns for number in column.reads)
         uses.update([pattern.result])
+        # A copy without the piece still reads it.
+        read_before = [self._is_read_before(piece) for piece in range(len(pattern.pieces))]
+        uses.update(piece.through for piece, is_read in zip(pattern.pieces, read_before, strict=True) if is_read)
         variables, lines = Variables(self._arguments, uses), list[str]()
         for piece, group in groupby(range(len(self._columns)), lambda place: pattern.columns[place].piece):
             places, before = list(group), variables.names
@@ -193,10 +196,18 @@ class _BlockWriter:
                 output = variables.names[number] = through
             lines += [f"if self.{self._flag(places[0])}:", *(f"    {line}" for line in of_piece)]
             lines += [] if output == through else ["else:", f"    {output} = {through}"]
+            if read_before[piece]:
+                variables.read([pattern.pieces[piece].through])
         result = variables.names[pattern.result]
         if lines[-1].startswith(f"{result} = "):
             return [*lines[:-1], f"return {lines[-1].removeprefix(f'{result} = ')}"]
         return [*lines, f"return {result}"]
+
+    def _is_read_before(self, piece: int) -> bool:
+        """Whether all steps that read what replaces a piece come before the piece."""
+        columns, through = self._pattern.columns, self._pattern.pieces[piece].through
+        start = next(place for place, column in enumerate(columns) if column.piece == piece)
+        return through != self._pattern.result and all(through not in column.reads for column in columns[start:])
 
     def _lines(self, place: int, text: str, variables: Variables) -> list[str]:
         column, first = self._pattern.columns[place], self._firsts[place]

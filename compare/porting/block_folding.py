@@ -6,6 +6,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from compare.porting.block_classes import Block, block_of, constructor_call, list_call
 from compare.porting.block_names import block_class, common_name, plural
@@ -20,6 +21,9 @@ AddClass = Callable[[str, str], str]
 
 AddTable = Callable[[str, str], str]
 """(the preferred name of a table, its rows) -> its name."""
+
+_LEAST_OF_EQUAL = 3
+"""How many equal layers in a row become a list with a loop."""
 
 _MANY = 3
 """A tensor with so many readers, such as a mask, belongs to no single block."""
@@ -57,8 +61,48 @@ def fold(units: Sequence[Unit], outputs: Sequence[int], classes: Classes) -> lis
         steps = [unit.step() for unit in units]
         pattern = find_block(steps, outputs)
         if pattern is None:
-            return units
+            return _fold_equal_layers(units, outputs)
         units = _fold_copies(units, pattern, classes, last_reads_of(steps, outputs))
+
+
+def _fold_equal_layers(units: Sequence[Unit], outputs: Sequence[int]) -> list[Unit]:
+    """The units with one unit in place of each row of equal layers, each of which reads the one before."""
+    last_reads = last_reads_of([unit.step() for unit in units], outputs)
+    result = list[Unit]()
+    for _, group in groupby(enumerate(units), lambda pair: _equal_key(*pair)):
+        members = list(group)
+        copies = [Copy(index, 1, tuple(dict.fromkeys(unit.reads)), unit.writes[0]) for index, unit in members]
+        for run in runs_of(copies, last_reads):
+            row = [units[copy.start] for copy in run]
+            result += row if len(row) < _LEAST_OF_EQUAL else [_row_unit(row, run)]
+    return result
+
+
+def _equal_key(index: int, unit: Unit) -> object:
+    """A value that is equal for layers with the same class and call; unique for what no row contains."""
+    constructor = unit.modules.get("", "nnx.")
+    is_layer = len(unit.modules) == len(unit.writes) == unit.text.count(own()) == 1 and unit.looped is None
+    if unit.stands_alone or not is_layer or constructor.startswith(("nnx.", "jaxport.")):
+        return index
+    return constructor, unit.shape_text()
+
+
+def _row_unit(row: Sequence[Unit], run: Sequence[Copy]) -> Unit:
+    """The unit for a list of equal layers."""
+    first, last = row[0], row[-1]
+    chain = chained_input(run)
+    assert chain is not None
+    return Unit(
+        name=common_name([unit.name for unit in row], ""),
+        kind=plural(first.kind),
+        modules={"": f"nnx.List({first.modules['']} for _ in range({len(row)}))"},
+        text=first.text,
+        comment=last.comment,
+        reads=first.reads,
+        writes=last.writes,
+        inner=tuple(((unit, ""),) for unit in row),
+        looped=run[0].inputs[chain],
+    )
 
 
 def _by_branches(units: Sequence[Unit], outputs: Sequence[int]) -> list[Unit]:

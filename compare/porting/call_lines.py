@@ -12,9 +12,11 @@ from compare.porting.cast_inputs import cast, indices
 from compare.porting.class_text import Body, Line, Unchanged, WrittenClass, shape_text
 from compare.porting.drawn_inputs import EMBEDDINGS
 from compare.porting.identifiers import comment_text
+from compare.porting.linen_classes import check_linen_use
 from compare.porting.module_draft import Draft
 from compare.porting.read_attributes import check_all_read
 from compare.porting.safe_expressions import UnwritableError, argument, check, tensors, tensors_of, with_kept
+from compare.porting.styles import LINEN
 from compare.porting.traced_methods import DRAWS, method_body
 from compare.porting.variable_names import Variables
 from compare.porting.written_calls import expression, for_each_step
@@ -143,6 +145,7 @@ class CallLines:
                     layer, parts and parts.counterpart, attribute, kept_call, texts, owner.graph.tensors, inner
                 )
                 text = for_each_step(caller) if parts and parts.each_step else expression(caller)
+                text = check_linen_use(text) if self.draft.style == LINEN else text
                 if path not in self.draft.graphs:
                     check_all_read(self.draft.layers[path], self.draft.held.layers_below(path))
                 self._remark_mode(path, caller)
@@ -168,7 +171,7 @@ class CallLines:
         layer = self.draft.layers[path]
         shapes += ", with training=False" if call.keywords.get(TRAINING) is False else ""
         # Keras numbers operations: the user did not choose their names.
-        has_own_name = layer.module == MODULE or self.owner.attributes.get(path, "").rstrip("_") == layer.step
+        has_own_name = layer.module == MODULE or self.owner.attributes.get(path, "").strip("_") == layer.step.strip("_")
         return shapes if has_own_name else f"{comment_text(layer.step)}: {shapes}"
 
 

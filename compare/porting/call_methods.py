@@ -41,7 +41,7 @@ def methods_of(
             f"    return self.{name}({names_text})[0]",
         ], None
     if logits is None:
-        return [f"def __call__({signature}) -> Any:", *_indent(body.lines), f"    return {body.result}"], None
+        return [f"def __call__({signature}) -> Any:", *_indent(_end(body))], None
     single = "" in logits.activations
     description = (
         f"What the {logits.activations['']} is taken of" if single else "What it returns, before the activations"
@@ -58,6 +58,14 @@ def methods_of(
         *_indent(logits.call),
     ]
     return lines, logits
+
+
+def _end(body: Body) -> list[Line | Unchanged | str]:
+    """The lines with a return at their end, of the last call itself if it makes the result."""
+    last = body.lines[-1] if body.lines else ""
+    if isinstance(last, Line) and last.outputs == body.result:
+        return [*body.lines[:-1], f"return {last.text}{last.comment_text}"]
+    return [*body.lines, f"return {body.result}"]
 
 
 def _indent(lines: Iterable[Line | Unchanged | str]) -> list[str]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 Hole = Callable[[str, tuple[str, ...]], str]
 """(the argument that contains the value, its text in each copy) -> the expression that replaces the value."""
 
-_WITH_STEPS = ("nnx.Conv", "nnx.ConvTranspose")
+_WITH_STEPS = ("nnx.Conv", "nnx.ConvTranspose", "nn.Conv", "nn.ConvTranspose")
 """Modules with the arguments `_STEPS`, which written code omits if all of their numbers are 1."""
 
 _STEPS = ("strides", "kernel_dilation")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from compare.errors import RequestError
@@ -18,8 +18,30 @@ EMBEDDINGS = frozenset({"Embedding", "ReversibleEmbedding"})
 Ends = tuple[float, float]
 
 
-def input_spec(architecture: Architecture, graph: Graph, number: int) -> str:
-    """How an input is drawn, as Python: rows of a table that it looks up, or the images that are rescaled."""
+@dataclass(frozen=True)
+class DrawnInput:
+    """An input or target, and how it is drawn.
+
+    Attributes:
+      tensor: that it is.
+      ends: between which values; None for a normal distribution.
+      count: of the rows or classes that its values are numbers of; None where they are others.
+      sizes: the shape that is drawn, where that of the tensor leaves sizes open.
+    """
+
+    tensor: Tensor
+    ends: Ends | None = None
+    count: int | None = None
+    sizes: tuple[int | None, ...] | None = None
+
+    @property
+    def spec(self) -> str:
+        """How it is drawn, as Python."""
+        return tensor_spec(self.tensor if self.sizes is None else replace(self.tensor, shape=self.sizes), self.ends)
+
+
+def drawn_input(architecture: Architecture, graph: Graph, number: int) -> DrawnInput:
+    """How an input is drawn: rows of a table that it looks up, or the images that are rescaled."""
     tensor, reading = graph.tensors[number], list(_reading(architecture, graph, number))
     if "int" not in tensor.dtype and all(layer.class_name in EMBEDDINGS for layer in reading) and reading:
         # Keras makes integers of them: an Input of tokens that is told no dtype has that of floats.
@@ -27,18 +49,18 @@ def input_spec(architecture: Architecture, graph: Graph, number: int) -> str:
     for layer in reading:
         rows, scale = layer.config.get("input_dim"), layer.config.get("scale")
         if layer.class_name in EMBEDDINGS and isinstance(rows, int):
-            return tensor_spec(tensor, (0, rows))
+            return DrawnInput(tensor, (0, rows), rows)
         tokens, bounds = layer.config.get("num_tokens"), layer.config.get("bin_boundaries")
         if layer.class_name == "CategoryEncoding" and isinstance(tokens, int):
-            return tensor_spec(tensor, (0, tokens))
+            return DrawnInput(tensor, (0, tokens))
         if layer.class_name == "Discretization" and isinstance(bounds, list) and bounds:
-            return tensor_spec(tensor, _over_all_bins(bounds))
+            return DrawnInput(tensor, _over_all_bins(bounds))
         if layer.class_name == "Rescaling" and isinstance(scale, float) and 0 < scale < 0.1:
-            return tensor_spec(tensor, (0, math.ceil(1 / scale)))
+            return DrawnInput(tensor, (0, math.ceil(1 / scale)))
     name = next(name for name, graph_input in graph.inputs.items() if graph_input == number)
     sizes = {stage.name: stage.size for stage in architecture.pipeline if not graph.model}
     size = sizes.get(name)
-    return tensor_spec(tensor) if size is None else tensor_spec(tensor, (0, size))
+    return DrawnInput(tensor) if size is None else DrawnInput(tensor, (0, size), size)
 
 
 def tensor_spec(tensor: Tensor, ends: Ends | None = None) -> str:

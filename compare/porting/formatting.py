@@ -34,7 +34,8 @@ _SORTED = (
     *("--config", 'lint.isort.known-first-party=["function_jax", "model_jax", "training_jax"]'),
     *(
         "--config",
-        'lint.isort.known-third-party=["flax", "jax", "jaxport", "optax", "safetensors", "tf_reference", "workloads"]',
+        'lint.isort.known-third-party=["flax", "jax", "jaxport", "numpy", "optax", "orbax", "rich", "safetensors", '
+        '"tf_reference", "workloads"]',
     ),
 )
 """Where each import stands: else ruff asks which folders are there where it is called."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from compare.porting.functions.needed_nodes import needed_numbers
-from compare.porting.functions.statements import TOKEN, Definition, Line, Statement, Variable
+from compare.porting.functions.statements import TOKEN, Definition, Line, Statement, Variable, inner_tokens
 from compare.porting.functions.written_values import Value
 from compare.porting.safe_expressions import UnwritableError
 from compare.porting.taped_functions import Tape, TapedFunctions, number_of
@@ -184,16 +184,5 @@ def _normal(text: str, body: Sequence[Statement]) -> str:
 
     Variables from outside keep their tokens: bodies that read others are different.
     """
-    order = {token: f"t{number}" for number, token in enumerate(_tokens_defined(body))}
+    order = {token: f"t{number}" for number, token in enumerate(token for one in body for token in inner_tokens(one))}
     return TOKEN.sub(lambda match: order.get(match[0], match[0]), f"{body} {text}")
-
-
-def _tokens_defined(statements: Sequence[Statement]) -> list[str]:
-    """The variables that statements define, in order."""
-    tokens: list[str] = []
-    for one in statements:
-        if isinstance(one, Definition):
-            tokens += [one.name.token, *(parameter.token for parameter in one.parameters), *_tokens_defined(one.body)]
-        else:
-            tokens += [variable.token for variable in one.defines]
-    return tokens

@@ -12,7 +12,7 @@ OF_MODULES = frozenset({
 })  # fmt: skip
 """Public attributes of nnx.Module and nnx.Pytree, which a layer of that name would hide, `logits` and `penalized`."""
 
-OF_FILES = frozenset({"self", "jax", "jnp", "nnx", "optax", "jaxport", "rngs", "Any"})
+OF_FILES = frozenset({"self", "jax", "jnp", "nnx", "nn", "optax", "jaxport", "rngs", "Any"})
 """Names that a written file has for something else."""
 
 _TAKEN = OF_MODULES | OF_FILES | {*keyword.kwlist, *keyword.softkwlist}

@@ -17,11 +17,13 @@ from compare.porting.class_text import (
 from compare.porting.identifiers import Names, class_identifier, comment_text, identifier, snake
 from compare.porting.initial_values import initial_value, zeros
 from compare.porting.input_pipeline import pipeline_line
+from compare.porting.linen_classes import linen_classes, linen_place
 from compare.porting.module_draft import Draft
 from compare.porting.safe_expressions import (
     UnwritableError,
 )
 from compare.porting.step_source import draws_in
+from compare.porting.styles import LINEN, NNX, Style
 from compare.porting.traced_methods import obstacle
 from compare.porting.uncalled_layers import uncalled_layers
 from compare.porting.unwritten_places import CALL, Place
@@ -32,21 +34,34 @@ from workloads._architecture import Architecture, Graph
 from workloads._spec import is_float
 from workloads._transfer import KERAS_LAYERS, Leaf, SourceLayer
 
+_SPACE = "\n\n\n"
+"""Between two classes."""
+
 _OF_KERAS = frozenset({"Functional", "Sequential", "Model"})
 
 
-def model_source(architecture: Architecture) -> Written:
+def model_source(architecture: Architecture, style: Style = NNX) -> Written:
     """The text of a module.
 
+    Args:
+      style: of the module; one of Linen is written whole or not at all.
+
     Raises:
-      RequestError: its call cannot be written.
+      RequestError: its call cannot be written, or a layer has no counterpart in Linen.
     """
-    return _Writing(architecture).whole()
+    if style == LINEN and not any(not graph.model for graph in architecture.graphs):
+        raise RequestError("expected a model with a call for --style linen, found none that is written: drop it")
+    source = _Writing(architecture, style).whole()
+    if style == LINEN and source.places:
+        places = "; ".join(place.description for place in source.places)
+        raise RequestError(f"expected layers that are written in Linen, found others: {places}: drop --style linen")
+    return source
 
 
 class _Writing:
-    def __init__(self, architecture: Architecture) -> None:
-        self._draft, self._architecture = Draft(architecture), architecture
+    def __init__(self, architecture: Architecture, style: Style) -> None:
+        self._draft, self._architecture = Draft(architecture, style), architecture
+        self._style: Style = style
         self._unstarted: list[str] = []
         self._step_stream, self._inner_logits = "", dict[str, str]()
         step = architecture.step
@@ -82,8 +97,13 @@ class _Writing:
         )
 
     def _assemble(self, name: str, places: Iterable[Place], parameters: Mapping[str, str]) -> Written:
-        text, remarks = "\n\n\n".join(self._classes), tuple(self._draft.remarks)
-        return Written(name, text, parameters, self._names, tuple(places), remarks, constants=self._draft.constants)
+        places_left, remarks, constants = tuple(places), tuple(self._draft.remarks), self._draft.constants
+        if self._style == LINEN and not places_left:
+            classes, call = linen_classes(self._classes)
+            names = {path: linen_place(place) for path, place in self._names.items()}
+            return Written(name, _SPACE.join(classes), parameters, names, (), remarks, constants=constants, linen=call)
+        text = _SPACE.join(self._classes)
+        return Written(name, text, parameters, self._names, places_left, remarks, constants=constants)
 
     def _parts(self) -> Written:
         """A class whose call is left, or which has none: the models in it are written whole."""
@@ -169,7 +189,7 @@ class _Writing:
         try:
             if self._draft.held.layers_lent_to(path):
                 return self._around_a_lent_one(owner, layer, target)
-            parts = parts_of(layer, self._draft.held.layers_in, is_masked=is_masked)
+            parts = parts_of(layer, self._draft.held.layers_in, is_masked=is_masked, style=self._style)
         except UnwritableError as error:
             self._leave(owner, layer, wanted_attribute, target, str(error))
             return None
@@ -189,7 +209,8 @@ class _Writing:
         names = ", ".join(comment_text(inner.path) for inner in inside)
         if layer.class_name != "TimeDistributed":
             raise UnwritableError(f"it holds {names}, which stands elsewhere too: give both one module")
-        parts = parts_of(layer, lambda path: inside if path == layer.path else self._draft.held.layers_in(path))
+        inner_of = self._draft.held.layers_in
+        parts = parts_of(layer, lambda path: inside if path == layer.path else inner_of(path), style=self._style)
         if parts.modules:
             (inner,) = inside
             outer = self._draft.held.wrapped.get(inner.path, inner.path)
@@ -200,10 +221,12 @@ class _Writing:
 
     def _obstacle(self, owner: WrittenClass | None, graph: Graph) -> str:
         """Why a model cannot be written, in a class that holds it; empty where it can."""
+        if self._style == LINEN and graph.traced is not None:
+            return "its call was traced, and is not written in Linen"
         unlent = (
             path
             for path in self._draft.held.layers_borrowed_by(graph)
-            if owner is None or not self._draft.held.can_lend(owner, graph, path)
+            if owner is None or self._style == LINEN or not self._draft.held.can_lend(owner, graph, path)
         )
         reasons = (f"it calls {comment_text(path)}, which stands in another model" for path in unlent)
         return obstacle(graph) or next(reasons, "")
@@ -223,7 +246,7 @@ class _Writing:
         if layer.container:
             return None
         try:
-            return parts_of(layer, self._draft.held.layers_in)
+            return parts_of(layer, self._draft.held.layers_in, style=self._style)
         except UnwritableError as error:
             self._draft.leave(owner, layer, str(error))
             return None
@@ -321,4 +344,6 @@ class _Writing:
     def _stream_of_step(self, owner: WrittenClass) -> str:
         """The attribute that the training step draws from; "" where it draws nothing itself."""
         step = self._architecture.step
-        return add_stream(owner) if step is not None and draws_in(step) else ""
+        # No training step that was traced is written in Linen.
+        draws = step is not None and self._style != LINEN and draws_in(step)
+        return add_stream(owner) if draws else ""

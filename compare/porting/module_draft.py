@@ -13,6 +13,7 @@ from compare.porting.identifiers import Names, identifier, snake
 from compare.porting.penalties import Penalties
 from compare.porting.read_attributes import ReadAttributes
 from compare.porting.safe_expressions import apart, tensors
+from compare.porting.styles import Style
 from compare.porting.unwritten_places import Place
 from compare.porting.written_blocks import Blocks
 from workloads._architecture import TUPLE, Architecture, Graph
@@ -25,6 +26,7 @@ class Draft:
 
     Attributes:
       architecture: of the model.
+      style: of the classes.
       layers: by path; each notes which of its attributes are read.
       graphs: of the model and of those in it, by path.
       places: that are left, of the classes that are written.
@@ -35,8 +37,8 @@ class Draft:
       held: the layers that each model has as attributes.
     """
 
-    def __init__(self, architecture: Architecture) -> None:
-        self.architecture = architecture
+    def __init__(self, architecture: Architecture, style: Style) -> None:
+        self.architecture, self.style = architecture, style
         self.layers = {
             layer.path: replace(layer, config=ReadAttributes(layer.config)) for layer in architecture.source.layers
         }

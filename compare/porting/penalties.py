@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from compare.porting.identifiers import comment_text
+from compare.porting.linen_training import variable_text
 from compare.porting.safe_expressions import UnwritableError, literal
 from compare.porting.written_classes import Written
 from compare.weights.all_rules import rules_of
@@ -61,7 +62,8 @@ def weight_penalty(penalty: Penalty, architecture: Architecture, source: Written
     of_elements = penalty.regularizer.class_name in _OF_ELEMENTS and isinstance(transform, _REARRANGED)
     if transform != IDENTITY and not of_elements:
         raise _unwritable(penalty)
-    texts = (penalty_expression(penalty, f"model.{in_python(variable)}[...]") for variable in variables)
+    read = variable_text if source.linen else lambda variable: f"model.{in_python(variable)}[...]"
+    texts = (penalty_expression(penalty, read(variable)) for variable in variables)
     return " + ".join(text for text in texts if text)
 
 

@@ -11,8 +11,20 @@ from compare import leftovers
 from compare.errors import RequestError
 from compare.writing import write_atomically, writing
 
-PORT, TEST_FILE = "port.py", "test_port.py"
-BUILDS = {"tf": "build_tf.py", "jax": "build_jax.py"}
+PORT, TEST_FILE, README, SCRIPT = "port.py", "test_port.py", "README.md", "train.py"
+
+KEEPING = "`jaxport init --force` writes this file anew, unless this line is gone."
+"""In each file that may be of the user's own: under its name in a folder of his, or once he has changed it."""
+
+
+def find_files_of_user(folder: Path, files: Iterable[str]) -> tuple[str, ...]:
+    """The files that are the user's own, of those that a port may have: they stay."""
+    paths = [folder / name for name in files if name in (README, SCRIPT)]
+    return tuple(path.name for path in paths if os.path.lexists(path) and not _is_ours(path))
+
+
+def _is_ours(path: Path) -> bool:
+    return path.is_file() and not path.is_symlink() and KEEPING in path.read_text(errors="replace")
 
 
 def check_folder(folder: Path, anew: bool) -> None:
@@ -38,7 +50,7 @@ def written_anew(folder: Path, files: Iterable[str], contents: Mapping[str, str 
     Yields a folder with its texts, to which the block adds files.
 
     Args:
-      files: that a port may have: what is there of them goes.
+      files: that a port may have: what is there of them goes, but what the user has made his own.
       contents: by the name of the file.
 
     Raises:
@@ -66,10 +78,14 @@ def _move(staging: Path, folder: Path, files: Iterable[str]) -> None:
     # Python's caches stay behind: they name the files that they were made of.
     new_files = [path for path in staging.iterdir() if path.is_file() and path.name != leftovers.MARK]
     with writing(folder):
-        for file in files:
-            (folder / file).unlink(missing_ok=True)
+        names = list(files)
+        files_of_user = find_files_of_user(folder, names)
+        for file in names:
+            if file not in files_of_user:
+                (folder / file).unlink(missing_ok=True)
         for path in new_files:
-            path.replace(folder / path.name)
+            if path.name not in files_of_user:
+                path.replace(folder / path.name)
 
 
 def original_from(folder: Path, reference: str) -> str:

@@ -1,23 +1,31 @@
-"""The files around a written module: what hands both sides to the judges, the port file, and a test."""
+"""The files around a written module: the port file, which hands both sides to the judges, and a test."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from compare.errors import RequestError
-from compare.porting.drawn_inputs import input_spec, tensor_spec
-from compare.porting.identifiers import Names, identifier
-from compare.porting.losses_by_name import takes_classes, takes_shares
-from compare.porting.safe_expressions import tensors
-from compare.porting.trained_outputs import trained_outputs
+from compare.porting.drawn_arrays import input_specs
+from compare.porting.identifiers import identifier
+from compare.porting.input_pipeline import pipeline_docstring
+from compare.porting.port_builders import (
+    BUILD_JAX,
+    BUILD_TF,
+    WEIGHTS,
+    Builder,
+    Original,
+    builders_text,
+    module_builder,
+    original_builder,
+)
+from compare.porting.port_folders import PORT
 from compare.porting.training_source import Training
 from compare.porting.written_classes import Written
-from workloads._architecture import Architecture, Graph, Tensor, TracedStep, drawn_size
+from workloads._architecture import Architecture, Tensor, drawn_size
 from workloads._precision import NARROW
 
-WEIGHTS, RECEIPT = "weights.safetensors", "weights.receipt.json"
 _BATCHES = 4
 BATCH = 4
 """Examples of a call that is judged."""
@@ -73,116 +81,50 @@ def sizes_text(architecture: Architecture, sizes: Sizes) -> str:
     return f'sizes={{"default": {{"batch": {batch}{narrow_text}}}}},{comment}'
 
 
-def jax_source(source: Written, training: Training) -> str:
-    """What hands the port over."""
-    imports, arguments = training_arguments(training)
-    return f'''"""The port as `jaxport run` takes it."""
-
-from collections.abc import Mapping
-from pathlib import Path
-
-from model_jax import {source.class_name}
-{imports}
-import jaxport
-
-RECEIPT = Path(__file__).parent / {RECEIPT!r}
-
-
-def build(dimensions: Mapping[str, int], dtype: str) -> jaxport.Model:
-    """The port in a float type."""
-    return jaxport.ports.flax_port({source.class_name}, RECEIPT, dtype, inputs={len(source.parameters)}{arguments})
-'''
-
-
-def training_arguments(training: Training) -> tuple[str, str]:
-    """The import of a training that was written, and the arguments that hand it over; nothing where there is none."""
-    names = (
-        ["TRAINED"] * training.is_filtered + ["loss"] * (not training.has_own_step) + ["make_optimizer", "train_step"]
-    )
-    values = {"loss": "loss", "optimizer": "make_optimizer()", "train_step": "train_step", "wrt": "TRAINED"}
-    names_passed = {"optimizer", "train_step"} | ({"wrt"} if training.is_filtered else set())
-    names_passed |= set() if training.has_own_step else {"loss"}
-    arguments = "".join(f", {name}={text}" for name, text in values.items() if name in names_passed and training.text)
-    imports = f"from training_jax import {', '.join(names)}\n" if training.text else ""
-    return imports, arguments
+def port_source(
+    architecture: Architecture, source: Written, training: Training, original: Original, sizes: Sizes
+) -> str:
+    """The port file."""
+    with_training = bool(training.text)
+    specs = input_specs(architecture, source, with_training)
+    then = ", then what is to be predicted" if with_training else ""
+    builders = original_builder(original, source, with_training), module_builder(source, training)
+    text = PortText(specs, f"inputs of the model{then}", original, *builders, with_training)
+    return port_text(architecture, text, sizes)
 
 
 @dataclass(frozen=True)
-class Original:
-    """Where a port finds its original.
+class PortText:
+    """What a port file says beside names and sizes.
 
     Attributes:
-      reference: the path of a .keras file, or FILE.py:NAME, from the folder of the port.
-      custom: FILE.py:NAME of every class that such a file names and Keras does not have, likewise.
-    """
-
-    reference: str
-    custom: tuple[str, ...] = ()
-
-    @property
-    def constants(self) -> str:
-        """Lines that name it, and the receipt of the port."""
-        lines = f"ORIGINAL, RECEIPT = str(HERE / {self.reference!r}), HERE / {RECEIPT!r}"
-        classes = "".join(f"str(HERE / {reference!r}), " for reference in self.custom)
-        return f"{lines}\nCUSTOM = ({classes})" if classes else lines
-
-    @property
-    def arguments(self) -> str:
-        """The first arguments of what hands it over."""
-        return "ORIGINAL, RECEIPT, dtype" + (", custom=CUSTOM" if self.custom else "")
-
-
-def tf_source(original: Original, source: Written, with_training: bool, says: str = "") -> str:
-    """What hands the original over.
-
-    Args:
-      with_training: whether it is judged in training too.
-      says: further lines of the docstring.
-    """
-    return f'''"""The original as `jaxport run` takes it.{says}"""
-
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-
-from tf_reference import Model, keras_port
-
-HERE = Path(__file__).parent
-{original.constants}
-
-
-def build(dimensions: Mapping[str, int], dtype: str) -> Model:
-    """The original in a float type."""
-    return keras_port({original.arguments}, inputs={len(source.parameters)}, trained={with_training})
-'''
-
-
-def port_source(architecture: Architecture, source: Written, with_training: bool, sizes: Sizes) -> str:
-    """The port file.
-
-    Args:
+      specs: how each input is drawn, as Python.
+      arrays: what the inputs are.
+      original: where the port finds it.
+      tf: what builds it.
+      jax: what builds the port.
       with_training: whether it is judged in training too.
     """
-    specs = input_specs(architecture, source, with_training)
-    then = ", then what is to be predicted" if with_training else ""
-    return port_text(architecture, specs, sizes, with_training, f"inputs of the model{then}")
+
+    specs: Mapping[str, str]
+    arrays: str
+    original: Original
+    tf: Builder
+    jax: Builder
+    with_training: bool
 
 
-def port_text(
-    architecture: Architecture, specs: Mapping[str, str], sizes: Sizes, with_training: bool, arrays: str
-) -> str:
-    """The port file.
-
-    Args:
-      with_training: whether it is judged in training too.
-    """
-    training = f"    training=Training(synthetic=examples, steps={sizes.steps}),\n" if with_training else ""
+def port_text(architecture: Architecture, text: PortText, sizes: Sizes) -> str:
+    """The port file."""
     examples = f'''
 def examples(dimensions: Mapping[str, int]) -> Mapping[str, Any]:
     """Batches drawn at random: put your own in their place."""
     return drawn_examples(inputs(dimensions), {_BATCHES})
 
 '''
-    return f'''"""{port_name(architecture)}: what both sides compute. Judge it with `jaxport run port.py`."""
+    training = f"    training=Training(synthetic=examples, steps={sizes.steps}),\n" if text.with_training else ""
+    name, says = port_name(architecture), pipeline_docstring(architecture.pipeline)
+    return f'''"""{name}: what both sides compute. Judge it with `jaxport run {PORT}`.{says}"""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -191,30 +133,34 @@ from typing import Any
 from workloads import ArraySpec, Training, Workload, drawn_examples, drawn_weights
 
 HERE = Path(__file__).parent
+{text.original.constants}
 
 
 def inputs(dimensions: Mapping[str, int]) -> dict[str, ArraySpec]:
-    """The arrays of one call: {arrays}."""
+    """The arrays of one call: {text.arrays}."""
     batch = dimensions["batch"]
     return {{
-        {" ".join(f"{name!r}: {spec}," for name, spec in specs.items())}
+        {" ".join(f"{input_name!r}: {spec}," for input_name, spec in text.specs.items())}
     }}
 
-{examples if with_training else ""}
+{examples if text.with_training else ""}
+{builders_text(text.tf, text.jax)}
+
+
 port = Workload(
-    name={port_name(architecture)!r},
+    name={name!r},
     summary={"written by jaxport init"!r},
     inputs=inputs,
-    weights=lambda dimensions: drawn_weights(HERE / {RECEIPT!r}),
+    weights=lambda dimensions: drawn_weights(RECEIPT),
     {sizes_text(architecture, sizes)}
-{training}    tf="build_tf.py:build",
-    jax="build_jax.py:build",
+{training}    tf="{PORT}:{BUILD_TF}",
+    jax="{PORT}:{BUILD_JAX}",
 )
 '''
 
 
 def usage(folder: Path, architecture: Architecture, source: Written, sizes: Sizes) -> tuple[str, ...]:
-    """Three lines of Python that load a port and call it; none where the model has no call."""
+    """Lines of Python that load a port and call it; none where the model has no call."""
     graph = next((graph for graph in architecture.graphs if not graph.model), None)
     if graph is None:
         return ()
@@ -222,6 +168,13 @@ def usage(folder: Path, architecture: Architecture, source: Written, sizes: Size
     batch = judged_batch(architecture, sizes)
     arguments = ", ".join(f"jnp.zeros({_sizes(tensor, batch)}, {tensor.dtype!r})" for tensor in tensors)
     name, weights = source.class_name, str(folder / WEIGHTS)
+    if source.linen:
+        return (
+            f"import jax, jax.numpy as jnp, jaxport, sys; sys.path.insert(0, {str(folder)!r})",
+            f"from model_jax import {name}; model, inputs = {name}(), ({arguments},)",
+            f"variables = jaxport.weights.load(jax.eval_shape(model.init, jax.random.key(0), *inputs), {weights!r})",
+            "print(model.apply(variables, *inputs))",
+        )
     return (
         f"import jax.numpy as jnp, jaxport, sys; from flax import nnx; sys.path.insert(0, {str(folder)!r})",
         f"from model_jax import {name}; model = jaxport.weights.load({name}(rngs=nnx.Rngs(0)), {weights!r})",
@@ -241,47 +194,3 @@ from typing import Any
 def test_the_port_computes_what_the_original_does(port: Any) -> None:
     port("port.py", parity_only=True)
 '''
-
-
-def input_specs(architecture: Architecture, source: Written, with_training: bool) -> dict[str, str]:
-    """The inputs of the workload and how each is drawn, as Python.
-
-    Args:
-      with_training: whether targets are among them.
-    """
-    graph = next(graph for graph in architecture.graphs if not graph.model)
-    names, specs = Names(), dict[str, str]()
-    for name, number in graph.inputs.items():
-        wanted_name = source.parameters[name]
-        specs[names.of(wanted_name)] = input_spec(architecture, graph, number)
-    for wanted_name, spec in _targets(architecture, graph).items() if with_training else ():
-        specs[names.of(wanted_name)] = spec
-    return specs
-
-
-def _targets(architecture: Architecture, graph: Graph) -> Mapping[str, str]:
-    own = architecture.compiled.own if architecture.compiled else None
-    if own is not None and own.traced is not None:
-        return _traced_targets(own.traced, [graph.tensors[number] for number in tensors(graph.outputs)])
-    outputs = trained_outputs(architecture)
-    shapes = architecture.drawn or [graph.tensors[output.tensor].shape for output in outputs]
-    losses = [(output.loss, shape) for output, shape in zip(outputs, shapes, strict=True) if output.loss is not None]
-    specs: dict[str, str] = {}
-    for place, (loss, shape) in enumerate(losses):
-        name = "targets" if len(losses) == 1 else f"targets_{place + 1}"
-        if takes_classes(loss):
-            specs[name] = tensor_spec(Tensor(shape[:-1], "int32"), (0, shape[-1] or 2))
-        else:
-            specs[name] = tensor_spec(Tensor(shape, "float32"), (0, 1) if takes_shares(loss) else None)
-    return specs
-
-
-def _traced_targets(step: TracedStep, outputs: Sequence[Tensor]) -> Mapping[str, str]:
-    """The targets of a step that was traced: between 0 and 1, or numbers of classes."""
-    first = len(step.graph.inputs) - step.targets
-    symbols = step.graph.tensors[first : first + step.targets]
-    specs: dict[str, str] = {}
-    for place, (symbol, output) in enumerate(zip(symbols, outputs, strict=False)):
-        ends = (0, output.shape[-1] or 2) if symbol.dtype == "int32" else (0, 1)
-        specs["targets" if step.targets == 1 else f"targets_{place + 1}"] = tensor_spec(symbol, ends)
-    return specs

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise, takewhile
 
-_LONGEST = 96
+LONGEST = 96
 """The largest number of steps of a segment."""
 
 CLASS = 7
@@ -31,6 +31,7 @@ class Step:
       values: the numbers in its code, in order.
       lines: how many lines its code takes.
       name: its name in the model.
+      sizes_of: the numbers of the tensors of which it reads sizes or types alone, in order.
     """
 
     shape: str
@@ -39,6 +40,7 @@ class Step:
     values: tuple[str, ...] = ()
     lines: int = 1
     name: str = ""
+    sizes_of: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -107,15 +109,22 @@ def _others(copy: Copy, place: int) -> tuple[int, ...]:
     return (*copy.inputs[:place], *copy.inputs[place + 1 :])
 
 
-def find_repeats(steps: Sequence[Step], outputs: Sequence[int]) -> list[Repeat]:
-    """The repeats that may save the most lines, the best one first."""
+def find_repeats(
+    steps: Sequence[Step], outputs: Sequence[int], longest: int = LONGEST, overhead: int = CLASS
+) -> list[Repeat]:
+    """The repeats that may save the most lines, the best one first.
+
+    Args:
+      longest: the largest number of steps of a segment.
+      overhead: lines that are written once for a repeat, beside those of its steps.
+    """
     until, last_reads = [0, *accumulate(step.lines for step in steps)], last_reads_of(steps, outputs)
     candidates: list[tuple[int, tuple[Copy, ...]]] = []
-    for copies in _equal_segments(steps, last_reads):
+    for copies in _equal_segments(steps, last_reads, longest):
         apart = _without_overlap(copies)
         lines = [until[copy.stop] - until[copy.start] for copy in apart]
         if len(apart) > 1:
-            candidates.append((sum(lines) - max(lines) - CLASS, tuple(apart)))
+            candidates.append((sum(lines) - max(lines) - overhead, tuple(apart)))
     scores: list[tuple[float, tuple[Copy, ...]]] = []
     for most, copies in sorted(candidates, key=lambda candidate: (-candidate[0], candidate[1][0].start)):
         if most <= 0 or len(scores) == _MOST_CANDIDATES:
@@ -139,23 +148,29 @@ def _are_inside(copies: Sequence[Copy], others: Sequence[Copy]) -> bool:
     )
 
 
-def _equal_segments(steps: Sequence[Step], last_reads: Mapping[int, int]) -> list[list[Copy]]:
+def _equal_segments(steps: Sequence[Step], last_reads: Mapping[int, int], longest: int) -> list[list[Copy]]:
     """The segments with one result that occur more than once, in groups of equal ones."""
-    # A segment is a path in a tree of steps: two segments are equal if they end at the same node.
-    nodes: dict[tuple[int, object], int] = {}
-    segments: dict[tuple[int, object], list[Copy]] = {}
-    for start in range(len(steps)):
-        node = -1
-        for copy, wiring, result in segments_from(steps, last_reads, start, _LONGEST):
-            node = nodes.setdefault((node, wiring), len(nodes))
-            if copy is not None:
-                segments.setdefault((node, result), []).append(copy)
+    # A segment is a path in a tree of steps: two segments are equal if they end at the same node. A path that only one
+    # segment takes is not followed.
+    segments: dict[tuple[object, ...], list[Copy]] = {}
+    paths = [[segments_from(steps, last_reads, start, longest) for start in range(len(steps))]]
+    for depth in range(longest):
+        longer: dict[tuple[object, ...], list[Iterator[tuple[Copy | None, object, object]]]] = {}
+        for number, path in enumerate(paths):
+            for segment in path:
+                copy, wiring, result = next(segment, (None, None, None))
+                if wiring is None:
+                    continue
+                longer.setdefault((number, wiring), []).append(segment)
+                if copy is not None:
+                    segments.setdefault((depth, number, wiring, result), []).append(copy)
+        paths = [path for path in longer.values() if len(path) > 1]
     return [copies for copies in segments.values() if len(copies) > 1]
 
 
 def last_reads_of(steps: Sequence[Step], outputs: Sequence[int]) -> dict[int, int]:
     """For each tensor, the index of the last step that reads it; the number of steps if the sequence returns it."""
-    last_reads = {number: index for index, step in enumerate(steps) for number in step.reads}
+    last_reads = {number: index for index, step in enumerate(steps) for number in (*step.reads, *step.sizes_of)}
     return last_reads | dict.fromkeys(outputs, len(steps))
 
 
@@ -179,11 +194,12 @@ def segments_from(
             if number not in local:
                 inputs.setdefault(number, len(inputs))
         reads = tuple(local.get(number, inputs.get(number)) for number in step.reads)
+        sizes_of = tuple(local.get(number) for number in step.sizes_of)
         local |= {number: (offset, index) for index, number in enumerate(step.writes)}
         live = [number for number in (*live, *step.writes) if last_reads.get(number, -1) > start + offset]
         is_segment = len(live) == 1 and offset > 0
         copy = Copy(start, offset + 1, tuple(inputs), live[0]) if is_segment else None
-        yield copy, (step.shape, reads, len(step.writes)), local[live[0]] if is_segment else None
+        yield copy, (step.shape, reads, sizes_of, len(step.writes)), local[live[0]] if is_segment else None
 
 
 def _without_overlap(copies: Sequence[Copy]) -> list[Copy]:

@@ -9,19 +9,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from compare.porting import port_folders
-from compare.porting.drawn_inputs import input_spec, tensor_spec
+from compare.porting.drawn_arrays import data_of_step, input_specs
+from compare.porting.drawn_inputs import drawn_input, tensor_spec
 from compare.porting.identifiers import Names, identifier
-from compare.porting.port_source import (
-    RECEIPT,
+from compare.porting.port_builders import (
+    BUILD_JAX,
+    BUILD_TF,
+    Builder,
     Original,
-    Sizes,
-    input_specs,
-    port_name,
-    port_text,
-    sizes_text,
+    builders_text,
+    imports_of_module,
     training_arguments,
 )
+from compare.porting.port_source import PortText, Sizes, port_name, port_text, sizes_text
 from compare.porting.training_source import Training
 from compare.porting.unwritten_places import Place
 from compare.porting.written_classes import Written
@@ -29,7 +29,7 @@ from compare.porting.written_operations import MODULE
 from workloads._architecture import Architecture, Graph, Tensor
 
 _STRING = "string"
-PORT, BUILDS = "rest.py", {"tf": "build_rest_tf.py", "jax": "build_rest_jax.py"}
+PORT = "rest.py"
 
 
 @dataclass(frozen=True)
@@ -103,37 +103,25 @@ def _only_result(architecture: Architecture, place: Place) -> Tensor | None:
     return graph.tensors[call.outputs[0]]
 
 
-def rest_texts(
-    architecture: Architecture, source: Written, original: Original, sizes: Sizes, parts: Sequence[Part]
-) -> Mapping[str, str]:
-    """What is written of it, by the name of the file."""
-    return {
-        PORT: _port(architecture, source, sizes, parts),
-        BUILDS["tf"]: _tf(original, parts),
-        BUILDS["jax"]: _jax(source, parts),
-    }
-
-
-def texts_without_call(
+def source_without_call(
     architecture: Architecture, source: Written, training: Training, original: Original, sizes: Sizes
-) -> Mapping[str, str]:
-    """The files that hand over a port without a call: each of the models in it, and the training step of the whole."""
-    parts, step = judged_parts(architecture, source), architecture.step
-    assert step is not None
+) -> str:
+    """The port file of a model without a call: each of the models in it, and the training step of the whole."""
+    parts, data = judged_parts(architecture, source), data_of_step(architecture)
     names, specs = Names(), dict[str, str]()
     for wanted_name, spec in _specs(architecture, source, parts).items():
         specs[names.of(wanted_name)] = spec
-    for number, tensor in enumerate(step.graph.tensors[: len(step.graph.inputs)]):
-        specs[names.of("data" if len(step.graph.inputs) == 1 else f"data_{number + 1}")] = tensor_spec(tensor)
+    for wanted_name, array in data.items():
+        specs[names.of(wanted_name)] = array.spec
     arrays = "inputs of each model in it, then what the training step takes"
-    return {
-        port_folders.PORT: port_text(architecture, specs, sizes, True, arrays),
-        port_folders.BUILDS["tf"]: _tf(original, parts, len(step.graph.inputs)),
-        port_folders.BUILDS["jax"]: _jax(source, parts, training, len(step.graph.inputs)),
-    }
+    builders = _tf(original, parts, len(data)), _jax(source, parts, training, len(data))
+    return port_text(architecture, PortText(specs, arrays, original, *builders, with_training=True), sizes)
 
 
-def _port(architecture: Architecture, source: Written, sizes: Sizes, parts: Sequence[Part]) -> str:
+def rest_source(
+    architecture: Architecture, source: Written, original: Original, sizes: Sizes, parts: Sequence[Part]
+) -> str:
+    """The port file of what is written of a model."""
     name, stands = port_name(architecture), [stand for part in parts for stand in part.stands]
     if any(part.graph.model for part in parts):
         about = f"The models in {name}, each called for itself: this holds while the whole is left."
@@ -142,8 +130,38 @@ def _port(architecture: Architecture, source: Written, sizes: Sizes, parts: Sequ
         what_is_left = "the places that are left" if stands else "the training"
         about = f"All of {name} but {what_is_left}: this holds while `port.py` does not."
         summary = f"all but {len(stands)} of the layers" if stands else "the forward pass"
-    arrays = "The arrays of one call: inputs of each model, then what stands for the result of each place in it."
-    return _port_text(architecture, sizes, _specs(architecture, source, parts), (about, arrays, summary))
+    specs = " ".join(f"{spec_name!r}: {spec}," for spec_name, spec in _specs(architecture, source, parts).items())
+    return f'''"""{about}"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from workloads import ArraySpec, Workload, drawn_weights
+
+HERE = Path(__file__).parent
+{original.constants}
+
+
+def inputs(dimensions: Mapping[str, int]) -> dict[str, ArraySpec]:
+    """The arrays of one call: inputs of each model, then what stands for the result of each place in it."""
+    batch = dimensions["batch"]
+    return {{{specs}}}
+
+
+{builders_text(_tf(original, parts), _jax(source, parts))}
+
+
+port = Workload(
+    name={f"{name}_rest"!r},
+    summary={summary!r},
+    inputs=inputs,
+    weights=lambda dimensions: drawn_weights(RECEIPT),
+    {sizes_text(architecture, sizes)}
+    tf="{PORT}:{BUILD_TF}",
+    jax="{PORT}:{BUILD_JAX}",
+)
+'''
 
 
 def _specs(architecture: Architecture, source: Written, parts: Sequence[Part]) -> Mapping[str, str]:
@@ -162,74 +180,29 @@ def _specs(architecture: Architecture, source: Written, parts: Sequence[Part]) -
 def _inputs(architecture: Architecture, graph: Graph) -> Mapping[str, str]:
     names, one = Names(), len(graph.inputs) == 1
     return {
-        names.of(identifier(graph.model if one else f"{graph.model}_{name}", "x")): input_spec(
+        names.of(identifier(graph.model if one else f"{graph.model}_{name}", "x")): drawn_input(
             architecture, graph, number
-        )
+        ).spec
         for name, number in graph.inputs.items()
     }
 
 
-def _port_text(architecture: Architecture, sizes: Sizes, specs: Mapping[str, str], texts: tuple[str, str, str]) -> str:
-    """The port file; `texts` are what it says of itself, of its inputs and of the workload."""
-    about, arrays, summary = texts
-    text = " ".join(f"{name!r}: {spec}," for name, spec in specs.items())
-    return f'''"""{about}"""
-
-from collections.abc import Mapping
-from pathlib import Path
-
-from workloads import ArraySpec, Workload, drawn_weights
-
-HERE = Path(__file__).parent
-
-
-def inputs(dimensions: Mapping[str, int]) -> dict[str, ArraySpec]:
-    """{arrays}"""
-    batch = dimensions["batch"]
-    return {{{text}}}
-
-
-port = Workload(
-    name={f"{port_name(architecture)}_rest"!r},
-    summary={summary!r},
-    inputs=inputs,
-    weights=lambda dimensions: drawn_weights(HERE / {RECEIPT!r}),
-    {sizes_text(architecture, sizes)}
-    tf="{BUILDS["tf"]}:build",
-    jax="{BUILDS["jax"]}:build",
-)
-'''
-
-
-def _tf(original: Original, parts: Sequence[Part], step_inputs: int = 0) -> str:
-    what = "The models in it" if step_inputs else "What is judged of the original while places are left"
+def _tf(original: Original, parts: Sequence[Part], step_inputs: int = 0) -> Builder:
     argument_text = f", step_inputs={step_inputs}" if step_inputs else ""
     text = ""
     for part in parts:
         places = "".join(f"{stand.place.layer!r}, " for stand in part.stands)
         text += f"({part.graph.model!r}, {len(part.graph.inputs)}, ({places})), "
-    return f'''"""{what}, as `jaxport run` takes it."""
-
-from collections.abc import Mapping
-from pathlib import Path
-
-from tf_reference import Model, keras_rest
-
-HERE = Path(__file__).parent
-{original.constants}
-PARTS = ({text})
-"""A model, "" the whole; how many inputs it takes; the places in it."""
+    lines = ('# A model, "" the whole; how many inputs it takes; the places in it.', f"parts = ({text})")
+    return Builder(
+        ("from tf_reference import keras_rest",),
+        f"keras_rest({original.arguments}, parts=parts{argument_text})",
+        lines,
+    )
 
 
-def build(dimensions: Mapping[str, int], dtype: str) -> Model:
-    """The original in a float type."""
-    return keras_rest({original.arguments}, parts=PARTS{argument_text})
-'''
-
-
-def _jax(source: Written, parts: Sequence[Part], training: Training | None = None, step_inputs: int = 0) -> str:
-    what = "The models in it" if training else "What is judged of the port while places are left"
-    imports, arguments = training_arguments(training) if training else ("", "")
+def _jax(source: Written, parts: Sequence[Part], training: Training | None = None, step_inputs: int = 0) -> Builder:
+    imports, arguments = training_arguments(training) if training else ((), "")
     arguments = f", step_inputs={step_inputs}{arguments}" if training else ""
     text, classes = "", {source.class_name}
     for part in parts:
@@ -238,20 +211,12 @@ def _jax(source: Written, parts: Sequence[Part], training: Training | None = Non
         path = source.names.get(model, model.replace("/", ".")) if model else ""
         text += f"({model!r}, {path!r}, {len(part.graph.inputs)}, ({places})), "
         classes |= {stand.place.owner for stand in part.stands}
-    return f'''"""{what}, as `jaxport run` takes it."""
-
-from collections.abc import Mapping
-from pathlib import Path
-
-from model_jax import {", ".join(sorted(classes))}
-{imports}import jaxport
-
-RECEIPT = Path(__file__).parent / {RECEIPT!r}
-PARTS = ({text})
-"""A model, "" the whole; where it stands; how many inputs it takes; the methods that are left in it."""
-
-
-def build(dimensions: Mapping[str, int], dtype: str) -> jaxport.Model:
-    """The port in a float type."""
-    return jaxport.ports.flax_rest({source.class_name}, RECEIPT, dtype, parts=PARTS{arguments})
-'''
+    lines = (
+        '# A model, "" the whole; where it stands; how many inputs it takes; the methods that are left in it.',
+        f"parts = ({text})",
+    )
+    return Builder(
+        (*imports_of_module(sorted(classes)), *imports),
+        f"jaxport.ports.flax_rest({source.class_name}, RECEIPT, dtype, parts=parts{arguments})",
+        lines,
+    )

@@ -14,7 +14,7 @@ from compare.porting.regular_arrays import MOST_IN_TEXT, keep, regular
 from workloads._architecture import CONSTANT, ELLIPSIS, SLICE, TENSOR, TUPLE, UNKNOWN, Call
 
 _ROOTS = frozenset(
-    {"jax", "jnp", "nnx", "jaxport", "optax", "self", "len", "rngs", "float", "math", "int", "bool", "CONSTANTS"}
+    {"jax", "jnp", "nnx", "nn", "jaxport", "optax", "self", "len", "rngs", "float", "math", "int", "bool", "CONSTANTS"}
 )
 _KINDS = (
     ast.Expression, ast.Call, ast.Attribute, ast.Name, ast.Constant, ast.Tuple, ast.List, ast.UnaryOp, ast.BinOp,

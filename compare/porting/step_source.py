@@ -262,7 +262,7 @@ def _body(step: TracedStep, around: Surroundings, leaves: _Leaves) -> list[str]:
         if _is_read(body, traced.weights, count, f"{ITERATIONS}{name}")
     }
     numbers = [body.inputs[count + traced.weights.index(key)] for key in counters]
-    require_range(body, numbers, traced.function.bodies, arrays)
+    require_range(traced.function, numbers, arrays)
     inputs += leaves.values(step, around, counters)
     inputs += [Value(capture.result, host=arrays.get(capture.name)) for capture in traced.function.captured]
     follows = next((value for value in inputs if value.result.follows), None)

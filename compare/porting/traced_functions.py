@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from compare.porting.counter_range import require_range
 from compare.porting.identifiers import comment_text, identifier, snake
 from compare.porting.safe_expressions import UnwritableError
-from compare.porting.traced_methods import method_body
-from workloads._architecture import Call, Described, Inner
+from compare.porting.traced_methods import array_of, method_body
+from workloads._architecture import Call, Described, Graph, Inner
 
 _HEADS = {
     ("targets", "predictions"): "targets: jax.Array, predictions: jax.Array",
@@ -33,6 +34,8 @@ def function_lines(value: Inner) -> list[str]:
     graph = value.traced
     if graph is None:
         raise UnwritableError(f"{value.class_name} is no class of Keras, and its code is not followed")
+    if "step" in graph.inputs:
+        _require_range(graph)
     constants: dict[str, np.ndarray[Any, Any]] = {}
     body = method_body(graph, {name: name for name in graph.inputs}, {}, constants, _no_call)
     if constants:
@@ -45,6 +48,18 @@ def function_lines(value: Inner) -> list[str]:
         *[f"    {part}" for line in body.lines for part in str(line).splitlines()],
         f"    return {result}",
     ]
+
+
+def _require_range(schedule: Graph) -> None:
+    """Check that JAX has each whole number that a schedule computes of the step.
+
+    Raises:
+      UnwritableError: one is too large for 32 bits.
+    """
+    traced = schedule.traced
+    assert traced is not None
+    arrays = {key: array_of(constant) for key, constant in traced.constants.items()}
+    require_range(traced.function, traced.function.bodies[0].inputs[:1], arrays)
 
 
 def takes_numbers_of_classes(loss: Described) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from compare.porting.call_methods import MASKED, PENALIZED
+from compare.porting.linen_training import loss_head, prediction_lines, result_text
 from compare.porting.losses_by_name import loss_expression, of_logits
 from compare.porting.penalties import ADDED, activity_penalties, check_activities, weight_penalty
 from compare.porting.safe_expressions import UnwritableError, literal
@@ -24,10 +25,8 @@ def write_loss(
     outputs: Sequence[TrainedOutput],
 ) -> list[str]:
     """The function of the loss."""
-    head = [
-        f"def loss(model: {source.class_name}, inputs: tuple[jax.Array, ...], targets: Any) -> jax.Array:",
-        '    """f32[]: the loss of a batch, as Keras takes it."""',
-    ]
+    linen = source.linen
+    head = loss_head(linen) if linen else _head(source.class_name)
     masks = [name for graph in architecture.graphs if not graph.model for name in mask_names(graph)]
     beside = [ADDED] * bool(source.penalized) + masks
     try:
@@ -45,22 +44,32 @@ def write_loss(
         return [*head, *parts.raising("the loss", error)]
     if logits:
         head.append("    # Keras takes the loss of the logits behind a softmax or sigmoid: crossentropy_of_softmax.")
-    model_text = "model.logits" if logits else "model"
+    method = "logits" if logits else ""
     if beside:
         # The method that gives logits gives these too, where there is one.
         method = "logits" if source.logits else PENALIZED if source.penalized else MASKED
-        head.append(f"    predictions, {', '.join(beside)} = model.{method}(*inputs)")
-    else:
-        head.append(f"    predictions = {model_text}(*inputs)")
+    results = ["predictions", *beside]
+    head += prediction_lines(linen, results, method) if linen else _prediction_lines(results, method)
     if not terms:
         # A model may add all of its loss itself.
         if not penalties:
             return [*head[:2], *parts.raising("the loss", UnwritableError("what the model adds to it is not written"))]
         terms.append(penalties.pop())
-    if not penalties:
-        return [*head, f"    return {' + '.join(terms)}"]
+    value = " + ".join(terms) if not penalties else "value"
     added_to = [f"    value += {text}  # a regularizer" for text in penalties]
-    return [*head, f"    value = {' + '.join(terms)}", *added_to, "    return value"]
+    sum_lines = [f"    value = {' + '.join(terms)}", *added_to] if penalties else []
+    return [*head, *sum_lines, f"    return {result_text(linen, value) if linen else value}"]
+
+
+def _head(class_name: str) -> list[str]:
+    return [
+        f"def loss(model: {class_name}, inputs: tuple[jax.Array, ...], targets: Any) -> jax.Array:",
+        '    """f32[]: the loss of a batch, as Keras takes it."""',
+    ]
+
+
+def _prediction_lines(results: Sequence[str], method: str) -> list[str]:
+    return [f"    {', '.join(results)} = model{f'.{method}' if method else ''}(*inputs)"]
 
 
 def _penalties(compiled: Compiled, source: Written, architecture: Architecture) -> Iterator[str]:

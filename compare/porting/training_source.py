@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from compare.porting.drawn_inputs import EMBEDDINGS
 from compare.porting.frozen_layers import find_partly_frozen, frozen_places, trained_filter
 from compare.porting.identifiers import Names, comment_text, identifier
+from compare.porting.linen_training import frozen_labels, of_trained, state_lines, step_lines
 from compare.porting.losses_by_name import metric_expression
 from compare.porting.optimizers_by_name import decays, optimizer_expression, scales_loss
 from compare.porting.penalties import adding_calls
@@ -32,6 +33,7 @@ class Training:
       remarks: what a reader should know.
       is_filtered: whether there is a filter `TRAINED` of what it trains.
       has_own_step: whether the original has a step of its own: the judged loss is then that of the step.
+      has_several_optimizers: whether its optimizers are a dict, by their names.
     """
 
     text: str = ""
@@ -39,6 +41,7 @@ class Training:
     remarks: tuple[str, ...] = ()
     is_filtered: bool = False
     has_own_step: bool = False
+    has_several_optimizers: bool = False
 
 
 def training_source(architecture: Architecture, source: Written) -> Training:
@@ -47,6 +50,8 @@ def training_source(architecture: Architecture, source: Written) -> Training:
     if compiled is None:
         return Training()
     if compiled.own is not None and architecture.step is not None:
+        if source.linen:
+            return Training(unwritten=(_not_in_linen(f"that of {comment_text(compiled.own.line)}"),))
         return _traced_training(compiled.own, architecture, source)
     if not any(not graph.model for graph in architecture.graphs):
         obstacle = compiled.obstacle or (compiled.own.line if compiled.own else "that of a model without a call")
@@ -64,21 +69,31 @@ def training_source(architecture: Architecture, source: Written) -> Training:
     except UnwritableError as error:
         return Training(unwritten=(f"the training step: {error}",))
     parts, places_frozen = Parts([*source.unstarted]), frozen_places(architecture, source)
+    linen = source.linen
     sections = [
-        trained_filter(places_frozen),
+        frozen_labels(places_frozen) if linen else trained_filter(places_frozen),
         *_own_functions(compiled),
-        _optimizer(parts, compiled, compiled.optimizer, outputs),
+        _optimizer(parts, compiled, compiled.optimizer, outputs, bool(linen and places_frozen)),
+        *(state_lines(source, linen) if linen else []),
         write_loss(parts, compiled, source, architecture, outputs),
         _metrics(parts, outputs),
-        _step(parts, source.class_name, compiled, _looked_up(architecture), bool(places_frozen)),
+        _step(parts, source, compiled, _looked_up(architecture), bool(places_frozen)),
     ]
+    if linen and parts.unwritten:
+        # One of Linen is written whole or not at all.
+        return Training(unwritten=tuple(parts.unwritten))
     if compiled.of_no_output:
         parts.remarks.append(f"metrics are not written: {comment_text(compiled.of_no_output)}")
     parts.remarks += _of_average(compiled.optimizer)
     parts.remarks += _of_rows(_looked_up(architecture), compiled, compiled.optimizer)
     text = "\n\n\n".join("\n".join(section) for section in sections if section)
     places_left, remarks = tuple(parts.unwritten), tuple(parts.remarks)
-    return Training(text, places_left, remarks, bool(places_frozen), has_own_step=compiled.own is not None)
+    is_filtered = bool(places_frozen) and linen is None
+    return Training(text, places_left, remarks, is_filtered, has_own_step=compiled.own is not None)
+
+
+def _not_in_linen(what: str) -> str:
+    return f"the training step: {what} is not written in Linen"
 
 
 def _traced_training(own: OwnStep, architecture: Architecture, source: Written) -> Training:
@@ -92,7 +107,10 @@ def _traced_training(own: OwnStep, architecture: Architecture, source: Written) 
     if not own.traced.targets:
         remarks += ("its own train_step is trained on inputs alone: it was traced without targets",)
     text = "\n\n\n".join("\n".join(section) for section in step.sections)
-    return Training(text, tuple(source.unstarted), remarks, step.is_filtered, has_own_step=True)
+    several = len(own.traced.optimizers) > 1
+    return Training(
+        text, tuple(source.unstarted), remarks, step.is_filtered, has_own_step=True, has_several_optimizers=several
+    )
 
 
 def _of_rows(table: str, compiled: Compiled, optimizer: Described) -> list[str]:
@@ -134,7 +152,9 @@ def _own_functions(compiled: Compiled) -> list[list[str]]:
     return list(functions.values())
 
 
-def _optimizer(parts: Parts, compiled: Compiled, optimizer: Described, outputs: Sequence[TrainedOutput]) -> list[str]:
+def _optimizer(
+    parts: Parts, compiled: Compiled, optimizer: Described, outputs: Sequence[TrainedOutput], is_labelled: bool
+) -> list[str]:
     own = compiled.own
     try:
         check_part(compiled, "optimizer")
@@ -143,7 +163,8 @@ def _optimizer(parts: Parts, compiled: Compiled, optimizer: Described, outputs: 
             raise UnwritableError(f"{optimizer.class_name} decays no weights that are for an output without a loss")
         if own and scales_loss(optimizer):
             raise UnwritableError(f"{optimizer.class_name} under a train_step of its own")
-        body = [f"    return {optimizer_expression(optimizer)}"]
+        text = optimizer_expression(optimizer)
+        body = [f"    return {of_trained(text) if is_labelled else text}"]
     except UnwritableError as error:
         body = parts.raising("the optimizer", error)
     return ["def make_optimizer() -> optax.GradientTransformation:", '    """As the model was compiled."""', *body]
@@ -202,8 +223,8 @@ def _scaled_loss(name: str) -> list[str]:
     ]
 
 
-def _step(parts: Parts, name: str, compiled: Compiled, looked_up: str, has_frozen: bool) -> list[str]:
-    own = compiled.own
+def _step(parts: Parts, source: Written, compiled: Compiled, looked_up: str, has_frozen: bool) -> list[str]:
+    own, name = compiled.own, source.class_name
     head = [
         "@nnx.jit",
         f"def train_step(model: {name}, optimizer: nnx.Optimizer, inputs: tuple[jax.Array, ...], targets: Any)"
@@ -218,8 +239,14 @@ def _step(parts: Parts, name: str, compiled: Compiled, looked_up: str, has_froze
             raise UnwritableError(
                 f"{looked_up} gives rows as gradients, which it clips before it adds up those of a token"
             )
+        if source.linen and compiled.optimizer and scales_loss(compiled.optimizer):
+            raise UnwritableError(f"{compiled.optimizer.class_name} is not written in Linen")
+        if source.linen and own and has_frozen:
+            raise UnwritableError("a train_step of its own, with layers that are not trained, is not written in Linen")
     except UnwritableError as error:
         return [*head, *parts.raising("the training step", error)]
+    if source.linen:
+        return step_lines(source.linen, clips)
     argnums = ", argnums=nnx.DiffState(0, TRAINED)" if has_frozen else ""
     gradient_lines = [f"    value, gradients = nnx.value_and_grad(loss{argnums})(model, inputs, targets)"]
     if compiled.optimizer and scales_loss(compiled.optimizer):

@@ -12,14 +12,25 @@ import numpy as np
 from safetensors.numpy import save
 
 from compare.doctor.predicted_port import PredictedPort
-from compare.porting import port_source, rest_source
+from compare.porting import port_source, rest_source, training_script
 from compare.porting.formatting import format_source
 from compare.porting.functions.function_source import CONSTANTS, LOADED
 from compare.porting.identifiers import comment_text
 from compare.porting.input_pipeline import pipeline_docstring
 from compare.porting.model_source import model_source
-from compare.porting.port_folders import BUILDS, PORT, TEST_FILE, original_from, written_anew
-from compare.porting.port_source import RECEIPT, WEIGHTS, Original, Sizes
+from compare.porting.port_builders import RECEIPT, WEIGHTS, Original
+from compare.porting.port_facts import PortFacts, facts_of_model
+from compare.porting.port_folders import (
+    PORT,
+    README,
+    SCRIPT,
+    TEST_FILE,
+    find_files_of_user,
+    original_from,
+    written_anew,
+)
+from compare.porting.port_source import Sizes
+from compare.porting.styles import LINEN, NNX, Style
 from compare.porting.training_source import Training, training_source
 from compare.porting.uncalled_layers import UNCALLED
 from compare.porting.written_classes import Written
@@ -31,12 +42,14 @@ from workloads._architecture import Architecture
 
 MODEL, TRAINING = "model_jax.py", "training_jax.py"
 ORIGINAL = "original"
-FILES = (
-    *(MODEL, TRAINING, PORT, TEST_FILE, *BUILDS.values(), WEIGHTS, RECEIPT, CONSTANTS),
-    *(rest_source.PORT, *rest_source.BUILDS.values()),
-)
+FILES = (*(MODEL, TRAINING, PORT, TEST_FILE, WEIGHTS, RECEIPT, CONSTANTS, rest_source.PORT, README, SCRIPT),)
 
-_IMPORTS = "from typing import Any\n\nimport jax\nimport jax.numpy as jnp\nimport optax\nfrom flax import nnx\n"
+_IMPORTS = "from typing import Any\n\nimport jax\nimport jax.numpy as jnp\nimport optax\n"
+_FLAX: Mapping[Style, str] = {
+    NNX: "from flax import nnx\n",
+    LINEN: "from flax import linen as nn\nfrom flax import traverse_util\nfrom flax.training import train_state\n",
+}
+_TITLES: Mapping[Style, str] = {NNX: "Flax NNX", LINEN: "Flax Linen"}
 
 
 @dataclass(frozen=True)
@@ -45,21 +58,25 @@ class Port:
 
     Attributes:
       folder: of it.
+      facts: what its README says.
       written: the module.
       training: that was written.
       weights: how many were carried.
       findings: why others were not.
       usage: lines of Python that load and call it.
       uncalled: layers that the call does not use, each with its weights, which are not carried.
+      files_of_user: under names of the port's, which were not written.
     """
 
     folder: Path
+    facts: PortFacts
     written: Written
     training: Training
     weights: int
     findings: tuple[str, ...]
     usage: tuple[str, ...] = ()
     uncalled: tuple[str, ...] = ()
+    files_of_user: tuple[str, ...] = ()
 
     @property
     def unwritten(self) -> tuple[str, ...]:
@@ -111,56 +128,59 @@ def predict_port(architecture: Architecture) -> PredictedPort:
     return PredictedPort(places, layers, read, architecture.pipeline)
 
 
-def texts(architecture: Architecture, original: Original, sizes: Sizes) -> tuple[Written, Training, Mapping[str, str]]:
+def texts(
+    architecture: Architecture, original: Original, sizes: Sizes, style: Style = NNX
+) -> tuple[Written, Training, Mapping[str, str]]:
     """What is written, by the name of the file.
 
     Raises:
       RequestError: it cannot be written at all.
     """
-    source = model_source(architecture)
+    source = model_source(architecture, style)
     training = training_source(architecture, source)
     with_training = bool(training.text)
     name, says = port_source.port_name(architecture), pipeline_docstring(architecture.pipeline)
-    model = f'"""{name} in Flax NNX.{says}"""\n\n{_head(source)}\n\n{source.text}\n'
+    model = f'"""{name} in {_TITLES[style]}.{says}"""\n\n{_head(source, style)}\n\n{source.text}\n'
     parts = rest_source.judged_parts(architecture, source)
     # What is judged of a port of which a part raises is the rest; without a training that is the port itself.
     needs_rest = parts and (source.places or (with_training and training.unwritten))
-    rest = rest_source.rest_texts(architecture, source, original, sizes, parts) if needs_rest else {}
+    rest = {}
+    if needs_rest:
+        rest[rest_source.PORT] = rest_source.rest_source(architecture, source, original, sizes, parts)
     has_call = any(not graph.model for graph in architecture.graphs)
     if not has_call and not (with_training and not source.places):
         return source, training, {file: format_source(text, file) for file, text in {MODEL: model, **rest}.items()}
     sources = {MODEL: model, **rest, TEST_FILE: port_source.TEST}
     if has_call:
-        sources |= {
-            BUILDS["jax"]: port_source.jax_source(source, training),
-            BUILDS["tf"]: port_source.tf_source(original, source, with_training, says),
-            PORT: port_source.port_source(architecture, source, with_training, sizes),
-        }
+        sources[PORT] = port_source.port_source(architecture, source, training, original, sizes)
     else:
-        sources |= rest_source.texts_without_call(architecture, source, training, original, sizes)
+        sources[PORT] = rest_source.source_without_call(architecture, source, training, original, sizes)
     if with_training:
-        imports = f"{_IMPORTS}\nfrom model_jax import {source.class_name}\nimport jaxport\n"
+        imports = f"{_IMPORTS}{_FLAX[style]}\nfrom model_jax import {source.class_name}\nimport jaxport\n"
+        if not training_script.find_obstacle(architecture, source, training):
+            sources[SCRIPT] = training_script.script_text(architecture, source, training)
         sources[TRAINING] = f'"""The training of {name}, as it was compiled."""\n\n{imports}\n\n{training.text}\n'
     return source, training, {file: format_source(text, file) for file, text in sources.items()}
 
 
-def _head(source: Written) -> str:
+def _head(source: Written, style: Style) -> str:
     """Imports, and the arrays that the module reads from a file."""
+    imports = f"{_IMPORTS}{_FLAX[style]}"
     if not source.constants:
-        return f"{_IMPORTS}\nimport jaxport\n"
-    first, _, rest = _IMPORTS.partition("\n")
+        return f"{imports}\nimport jaxport\n"
+    first, _, rest = imports.partition("\n")
     loading = "from safetensors.numpy import load_file\n\nimport jaxport\n"
     return f"from pathlib import Path\n{first}\n{rest}{loading}\n{LOADED}"
 
 
-def write(model: KerasModel, folder: Path, sizes: Sizes, workers: WeightWorkers) -> Port:
+def write(model: KerasModel, folder: Path, sizes: Sizes, workers: WeightWorkers, style: Style = NNX) -> Port:
     """Write a port of a Keras model, its weights included.
 
     Args:
       folder: that it is written to, empty or of a port that is written anew.
 
     Raises:
-      RequestError: the model cannot be read.
+      RequestError: the model cannot be read, or has no counterpart in that style.
       UnwrittenError: a file cannot be written.
     """
     workers.start()
@@ -174,20 +194,29 @@ def write(model: KerasModel, folder: Path, sizes: Sizes, workers: WeightWorkers)
     with written_anew(folder, FILES, {}) as staging:
         if archive:
             shutil.copyfile(model.reference, staging / archive)
-        port_filled = _fill(staging, architecture, original, sizes)
+        port_filled = _fill(staging, architecture, original, sizes, style)
         carriage = _plan(model, port_filled, folder, staging, workers)
         misfits = _misfits(carriage, port_filled)
         if misfits:
             # A layer whose weights do not fit its module is left to be written, and they are carried apart.
             reasons = {**architecture.reasons, **misfits}
-            port_filled = _fill(staging, replace(architecture, reasons=reasons), original, sizes)
+            port_filled = _fill(staging, replace(architecture, reasons=reasons), original, sizes, style)
             carriage = _plan(model, port_filled, folder, staging, workers)
         findings = tuple(finding.line for finding in carriage.plan.findings)
         carriage = replace(carriage, plan=without_misfits(carriage.plan))
         carrying.write(carriage, staging / WEIGHTS)
     whole = not (findings or port_filled.written.places)
     usage = port_source.usage(folder, architecture, port_filled.written, sizes) if whole else ()
-    return Port(folder, *port_filled, len(carriage.plan.moves), findings, usage, _find_uncalled(carriage))
+    return Port(
+        folder,
+        facts_of_model(architecture, *port_filled, original, sizes),
+        *port_filled,
+        len(carriage.plan.moves),
+        findings,
+        usage,
+        _find_uncalled(carriage),
+        find_files_of_user(folder, FILES),
+    )
 
 
 def _find_uncalled(carriage: carrying.Carriage) -> tuple[str, ...]:
@@ -206,9 +235,9 @@ class _Filled(NamedTuple):
     training: Training
 
 
-def _fill(folder: Path, architecture: Architecture, original: Original, sizes: Sizes) -> _Filled:
+def _fill(folder: Path, architecture: Architecture, original: Original, sizes: Sizes, style: Style) -> _Filled:
     """Write all texts of a port, in place of those that are there."""
-    source, training, sources = texts(architecture, original, sizes)
+    source, training, sources = texts(architecture, original, sizes, style)
     contents: dict[str, str | bytes] = dict(sources)
     if source.constants:
         contents[CONSTANTS] = save({key: np.ascontiguousarray(constant) for key, constant in source.constants.items()})

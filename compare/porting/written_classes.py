@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from compare.porting.linen_classes import LinenCall
 from compare.porting.unwritten_places import Place
 
 
@@ -29,6 +30,7 @@ class Written:
       penalized: the paths of layers with penalties of what they return, all of which its call sums.
       inner_logits: likewise by the path of a model in it that the training step calls, if that returns one array.
       stream: the attribute of the whole from which its training step draws; "" where that draws nothing.
+      linen: how it is called, if it is of Linen; None of NNX.
     """
 
     class_name: str
@@ -44,3 +46,4 @@ class Written:
     penalized: tuple[str, ...] = ()
     inner_logits: Mapping[str, str] = field(default_factory=dict)
     stream: str = ""
+    linen: LinenCall | None = None

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field, replace
 
 from compare.porting.read_attributes import with_changes
 from compare.porting.safe_expressions import UnwritableError, check
+from compare.porting.styles import LINEN, NNX, Style
 from compare.weights.all_rules import rules_of
 from compare.weights.constructors import constructor_text
+from compare.weights.linen_modules import NoLinenModuleError, linen_module
 from compare.weights.rule import ANY_MODULE, Counterpart, Module
 from workloads._transfer import SourceLayer
 
@@ -40,20 +42,22 @@ Inside = Callable[[str], Sequence[SourceLayer]]
 """(path of a layer) -> the layers that stand in it."""
 
 
-def parts_of(layer: SourceLayer, inside: Inside = lambda path: (), *, is_masked: bool = False) -> Parts:
+def parts_of(
+    layer: SourceLayer, inside: Inside = lambda path: (), *, is_masked: bool = False, style: Style = NNX
+) -> Parts:
     """The modules of a layer.
 
     Args:
       is_masked: whether some call of it is given a mask.
 
     Raises:
-      UnwritableError: no rule knows it, or it is not written here.
+      UnwritableError: no rule knows it, it is not written here, or it has no counterpart in the style.
     """
     rules, reason = rules_of(layer)
     if not rules:
         raise UnwritableError(reason)
     if layer.class_name == "TimeDistributed":
-        return _of_all_steps(inside(layer.path))
+        return _of_all_steps(inside(layer.path), style)
     if layer.class_name == "Bidirectional":
         _check_directions(inside(layer.path))
     counterpart = rules[0].counterpart(layer)
@@ -61,23 +65,23 @@ def parts_of(layer: SourceLayer, inside: Inside = lambda path: (), *, is_masked:
         return Parts(counterpart)
     module = counterpart.module
     if module.class_name == ANY_MODULE:
-        return Parts(counterpart, {f"_{name}": _constructor_text(inner) for name, inner in module.inner.items()})
+        return Parts(counterpart, {f"_{name}": _constructor_text(inner, style) for name, inner in module.inner.items()})
     if counterpart.steps:
         module = _fill(layer, counterpart, module, inside)
     if is_masked and layer.class_name in _ATTENTION and layer.config.get("dropout"):
         module = replace(module, advised={**module.advised, "attention_fn": "attention_of_kept"})
-    return Parts(counterpart, {"": _constructor_text(module)})
+    return Parts(counterpart, {"": _constructor_text(module, style)})
 
 
-def _of_all_steps(inner: Sequence[SourceLayer]) -> Parts:
+def _of_all_steps(inner: Sequence[SourceLayer], style: Style) -> Parts:
     """The modules of the layer that is called for every step, which take all steps at once."""
     (layer,) = inner
-    parts = parts_of(layer) if not layer.container else None
+    parts = parts_of(layer, style=style) if not layer.container else None
     if parts is not None and not parts.modules:
         return replace(parts, called=layer, each_step=True)
     if layer.class_name not in OF_ALL_STEPS or layer.config.get("noise_shape"):
         raise UnwritableError(f"it calls {layer.class_name} for every step: call the module on all steps at once")
-    return replace(parts_of(layer), called=layer)
+    return replace(parts_of(layer, style=style), called=layer)
 
 
 def _check_directions(inner: Sequence[SourceLayer]) -> None:
@@ -102,5 +106,8 @@ def _fill(layer: SourceLayer, counterpart: Counterpart, module: Module, inside: 
     return replace(module, arguments={**modules, **module.arguments})
 
 
-def _constructor_text(module: Module) -> str:
-    return check(constructor_text(module), frozenset())
+def _constructor_text(module: Module, style: Style) -> str:
+    try:
+        return check(constructor_text(linen_module(module) if style == LINEN else module), frozenset())
+    except NoLinenModuleError as error:
+        raise UnwritableError(str(error)) from error

@@ -23,7 +23,16 @@ def lines_of(port: Port) -> list[str]:
     lines += [f"to be written: {place}" for place in port.unwritten]
     lines += [f"weights do not fit: {finding}" for finding in port.findings]
     lines += [f"weights left out: {layer}: {UNCALLED}" for layer in port.uncalled]
-    return lines + [f"note: {remark}" for remark in (*port.written.remarks, *port.training.remarks)]
+    lines += [f"note: {remark}" for remark in (*port.written.remarks, *port.training.remarks)]
+    return lines + _lines_of_user(port)
+
+
+def _lines_of_user(port: Port | FunctionPort) -> list[str]:
+    """The files that were not written, since the user has his own."""
+    return [
+        f"note: {name} is your own and stays: it has no line with which jaxport says that it may write it anew"
+        for name in port.files_of_user
+    ]
 
 
 def print_usage(port: Port) -> None:
@@ -37,7 +46,7 @@ def print_usage(port: Port) -> None:
 def print_function(port: FunctionPort) -> None:
     """Print what was written of a function, a line each."""
     terminal.say(f"{port.folder}: {port.written.name} in {MODULE}, {port.coverage}")
-    for remark in port.written.remarks:
-        terminal.say(f"note: {comment_text(remark)}")
+    for line in (*(f"note: {comment_text(remark)}" for remark in port.written.remarks), *_lines_of_user(port)):
+        terminal.say(line)
     for place in port.written.unwritten:
         terminal.say(f"to be written: {place.description}")

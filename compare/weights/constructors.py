@@ -36,15 +36,20 @@ _WITHOUT_DEFAULTS = frozenset({"jaxport.layers.Attention", "jaxport.normalizatio
 """Classes of which every argument has to be given."""
 
 
+LINEN = "nn."
+"""What the names of Linen's classes begin with: these are made without `rngs`."""
+
+
 def constructor_text(module: Module) -> str:
-    """The call that makes a module, of `rngs`: "nnx.Linear(in_features=8, out_features=3, rngs=rngs)"."""
+    """The call that makes a module, one of NNX of `rngs`: "nnx.Linear(in_features=8, out_features=3, rngs=rngs)"."""
     inner = [f"{name}={constructor_text(submodule)}" for name, submodule in module.inner.items()]
     settings = {**module.constructed, **module.settings, **module.advised}
     param_dtype = settings.get("param_dtype", "float32")
     whole = module.class_name in _WITHOUT_DEFAULTS
     arguments = {name: value for name, value in settings.items() if whole or not _is_default(name, value, param_dtype)}
     arguments_text = [f"{name}={_value(name, value)}" for name, value in arguments.items()]
-    random = [] if module.class_name in _WITHOUT_RANDOM else ["rngs=rngs"]
+    draws = not (module.class_name in _WITHOUT_RANDOM or module.class_name.startswith(LINEN))
+    random = ["rngs=rngs"] if draws else []
     return f"{module.class_name}({', '.join([*inner, *arguments_text, *random])})"
 
 

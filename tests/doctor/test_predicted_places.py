@@ -15,7 +15,8 @@ from compare.api.diagnosis import command_of_init
 from compare.api.named_model import NamedModel
 from compare.doctor import diagnosing
 from compare.porting.functions import function_ports
-from compare.porting.port_source import Original, Sizes
+from compare.porting.port_builders import Original
+from compare.porting.port_source import Sizes
 from compare.porting.writing_ports import TRAINING, predict_port, texts
 from compare.record.diagnosis_part import Diagnosis
 from compare.report import doctor_page, page_html, terminal
@@ -34,6 +35,9 @@ KINDS = {
 """A kind of model -> how many places `jaxport init` leaves of it."""
 
 
+_LEFT = NotImplementedError.__name__
+
+
 def architecture_of(kind: str, scratch: Path) -> tuple[str, Architecture]:
     """Where a model is, and its architecture as it comes from the worker."""
     keras.utils.clear_session(free_memory=False)
@@ -45,7 +49,8 @@ def architecture_of(kind: str, scratch: Path) -> tuple[str, Architecture]:
 def raised(files: dict[str, str]) -> list[str]:
     """What the methods and functions say that raise in what is written."""
     errors = [node.exc for text in files.values() for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Raise)]
-    messages = [ast.literal_eval(error.args[0]) for error in errors if isinstance(error, ast.Call)]
+    places = [error for error in errors if isinstance(error, ast.Call) and ast.unparse(error.func) == _LEFT]
+    messages = [ast.literal_eval(error.args[0]) for error in places]
     return [message.removesuffix(": write it here") for message in messages]
 
 

@@ -10,7 +10,8 @@ import tensorflow as tf
 from filled_modules import called, distance, drawn, filled, written_of
 
 from compare.porting import rest_source
-from compare.porting.port_source import Original, Sizes
+from compare.porting.port_builders import Original
+from compare.porting.port_source import Sizes
 from compare.porting.training_source import training_source
 from compare.porting.writing_ports import texts
 from tf_reference import _keras_compiled, _keras_weights

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from filled_modules import module_of, written_of
 
-from compare.porting.port_source import input_specs
+from compare.porting.drawn_arrays import input_specs
 from tf_reference import _keras_compiled
 
 L = keras.layers

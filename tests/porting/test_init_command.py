@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from places import ROOT
 from runs import IN_ZOO
@@ -95,7 +96,7 @@ if __name__ == "__main__":
     build().save("model.keras")
     place().save("code.keras")
 """
-TEXTS = ("model_jax.py", "training_jax.py", "port.py", "build_tf.py", "build_jax.py", "test_port.py")
+TEXTS = ("model_jax.py", "training_jax.py", "train.py", "port.py", "test_port.py")
 
 
 @pytest.fixture(scope="module")
@@ -119,12 +120,27 @@ def port(folder: Path) -> Path:
     done = subprocess.run([*command, "--steps", "3"], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.splitlines()[-1].startswith("pass the port is written whole, and every gate holds")
+    assert (
+        "**Verdict: pass** at batch 4, 3 steps of training (tensorflow " in (folder / "port" / "README.md").read_text()
+    )
     return folder / "port"
 
 
 def test_the_same_input_gives_the_same_text_in_a_process_of_its_own(port: Path) -> None:
     assert main(["init", "my_tf.py:build", "-o", "again", "--steps", "3", "--no-run"]) == 0
     assert all((port / name).read_bytes() == (Path("again") / name).read_bytes() for name in TEXTS)
+
+
+def test_the_script_trains_from_the_weights_that_were_carried(port: Path, tmp_path: Path) -> None:
+    np.savez(tmp_path / "data.npz", x=np.ones((9, 6, 6, 3)), targets=np.arange(9) % 3)
+    script = (sys.executable, port / "train.py", "--data", tmp_path / "data.npz", "--epochs", "1", "--batch", "4")
+    losses = [
+        subprocess.run(
+            [*script, "--checkpoint", str(tmp_path / name), *more], capture_output=True, text=True, check=True
+        ).stdout
+        for name, more in {"carried": [], "again": [], "new": ["--from-scratch"]}.items()
+    ]
+    assert losses[0] == losses[1] != losses[2] and losses[0].startswith("epoch 1 of 1: loss ")
 
 
 def test_a_file_is_written_and_kept_beside(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,7 @@ import pytest
 import tensorflow as tf
 from filled_modules import distance, filled, module_of, written_of
 
-from compare.porting.drawn_inputs import input_spec
+from compare.porting.drawn_inputs import drawn_input
 from compare.porting.training_source import training_source
 from tf_reference import _keras_compiled, _keras_weights
 
@@ -397,6 +397,6 @@ def test_each_input_of_a_dict_is_drawn_for_what_reads_it() -> None:
     model = keras.Model(inner.input, inner({"tokens": inner.input["tokens"], "kept": inner.input["kept"]})["first"])
     architecture = _keras_compiled.of_model(model)
     graph = architecture.graphs[0]
-    drawn = {name: input_spec(architecture, graph, number) for name, number in graph.inputs.items()}
+    drawn = {name: drawn_input(architecture, graph, number).spec for name, number in graph.inputs.items()}
     assert "high=7" in drawn["tokens"]
     assert "high" not in drawn["kept"]

@@ -121,8 +121,7 @@ def test_a_layer_that_changes_nothing_is_a_comment() -> None:
         "# zero_padding2d: [batch, 8, 8, 3]: as it is",
         "# cropping2d: [batch, 8, 8, 3]: as it is",
         "# identity: [batch, 8, 8, 3]: as it is",
-        "x = self.out(x)  # [batch, 8, 8, 3]",
-        "return x",
+        "return self.out(x)  # [batch, 8, 8, 3]",
     ]
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -11,7 +13,7 @@ from compare import cli, leftovers
 from compare.api import port_writing
 from compare.commands import init
 from compare.errors import RequestError
-from compare.porting.port_folders import check_folder, written_anew
+from compare.porting.port_folders import KEEPING, README, SCRIPT, check_folder, find_files_of_user, written_anew
 from compare.run import whole_run
 from compare.writing import UnwrittenError
 
@@ -33,6 +35,28 @@ def test_what_the_block_adds_stands_beside_the_texts_and_what_was_there_of_a_por
     with written_anew(folder, FILES, {"port.py": "newer"}):
         pass
     assert seen(folder) == {"port.py": "newer", "mine.txt": "mine"}
+
+
+def test_a_readme_and_a_script_of_the_users_stay_and_those_of_a_port_are_replaced(tmp_path: Path) -> None:
+    files, new = (README, SCRIPT, "port.py"), {README: f"new {KEEPING}", SCRIPT: f"new {KEEPING}", "port.py": "new"}
+    (tmp_path / README).write_text("mine")
+    (tmp_path / SCRIPT).write_text(f"old {KEEPING}")
+    assert find_files_of_user(tmp_path, files) == (README,)
+    with written_anew(tmp_path, files, new):
+        pass
+    assert seen(tmp_path) == new | {README: "mine"}
+    (tmp_path / SCRIPT).write_text("changed, without the line")
+    with written_anew(tmp_path, files, {"port.py": "newer"}):
+        pass
+    assert seen(tmp_path) == {README: "mine", SCRIPT: "changed, without the line", "port.py": "newer"}
+
+
+def test_a_link_and_a_folder_under_the_name_of_a_readme_are_the_users(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere.md").write_text(KEEPING)
+    (tmp_path / README).symlink_to("elsewhere.md")
+    (tmp_path / SCRIPT).mkdir()
+    assert find_files_of_user(tmp_path, (README, SCRIPT)) == (README, SCRIPT)
+    assert find_files_of_user(tmp_path, ("port.py",)) == ()
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, RequestError("weights that do not fit")])
@@ -82,7 +106,8 @@ def test_who_interrupts_the_judging_is_told_that_the_port_was_written(
 
     def main(_: argparse.Namespace) -> int:
         options = argparse.Namespace(tf_python=None, jax_python=None, timeout=60.0, json=True)
-        return init._judge(options, tmp_path / "port", tmp_path / "port" / "port.py")
+        port: Any = SimpleNamespace(folder=tmp_path / "port")
+        return init._judge(options, port, tmp_path / "port" / "port.py")
 
     monkeypatch.setattr(whole_run, "run", interrupted)
     monkeypatch.setattr(port_writing.port_files, "get_each", lambda _: [])

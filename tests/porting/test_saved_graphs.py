@@ -222,8 +222,8 @@ def test_inputs_that_are_no_names_of_parameters_are_those_of_the_file(
     text = (port.folder / "port.py").read_text()
     assert "ArraySpec((3, 4)" in text
     monkeypatch.syspath_prepend(str(port.folder))
-    names = runpy.run_path(str(port.folder / function_ports.BUILDS["tf"]))
-    model = names["build"]({}, "float32")
+    names = runpy.run_path(str(port.file))
+    model = names["build_tf"]({}, "float32")
     x = [tf.fill([3, 4], value) for value in (1.0, 2.0, 4.0)]
     np.testing.assert_array_equal(model.forward(*x)["sum"], np.full([3, 4], 4 * 0.5 + 2 - 1, "float32"))
 

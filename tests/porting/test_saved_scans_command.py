@@ -37,13 +37,13 @@ def test_it_passes_and_what_is_changed_in_it_fails(tmp_path: Path, capsys: pytes
 
 def changed_ports(port: Path) -> list[str]:
     """For each change a port file beside the one that was written; all have its original."""
-    files = {name: (port / f"{name}.py").read_text() for name in ("port", "build_jax", "function_jax")}
+    files = {name: (port / f"{name}.py").read_text() for name in ("port", "function_jax")}
     paths: list[str] = []
     for name, (old, new) in CHANGES.items():
         assert old in files["function_jax"]
+        named = files["port"].replace('"serving_default"', f'"{name}"').replace("port.py:", f"{name}.py:")
         texts = {
-            name: files["port"].replace('"serving_default"', f'"{name}"').replace("build_jax", f"build_{name}"),
-            f"build_{name}": files["build_jax"].replace("function_jax", f"function_{name}"),
+            name: named.replace("function_jax", f"function_{name}"),
             f"function_{name}": files["function_jax"].replace(old, new),
         }
         for module, text in texts.items():

@@ -20,8 +20,8 @@ from filled_modules import drawn, filled
 import jaxport
 from compare.porting.before_activations import before_activations
 from compare.porting.class_text import Body, Line
+from compare.porting.drawn_arrays import input_specs
 from compare.porting.model_source import model_source
-from compare.porting.port_source import input_specs
 from compare.porting.training_source import training_source
 from tf_reference import _keras_compiled, _keras_outputs
 from workloads import ArraySpec

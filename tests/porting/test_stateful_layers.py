@@ -234,7 +234,7 @@ def test_states_go_in_and_come_out_of_every_judged_call(judged: Judged) -> None:
 
 
 SECOND = "y = jaxport.sequences.over_steps(self.second,"
-BEHIND = "return y"
+BEHIND = "return self."
 PLANTED: dict[str, tuple[str, str, str]] = {
     "a state is not read": (SECOND, "jaxport.stateful.reset_states(self.second)", "call/result"),
     "a state is not left": (BEHIND, "self.second.keep([x * 0 for x in self.second.states])", "call/states"),

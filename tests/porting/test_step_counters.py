@@ -138,7 +138,7 @@ def test_a_number_that_32_bits_do_not_hold_after_many_steps_is_a_place(factor: A
     """Every gate would pass: the far steps that are judged are not as far as where 32 bits wrap."""
     written, training = written_of(counting(factor))
     reasons = [*(place.description for place in written.places), *training.unwritten]
-    assert any(f"{operation} makes a whole number of optimizer.iterations" in str(reason) for reason in reasons)
+    assert any(f"{operation} makes a whole number of the number of steps" in str(reason) for reason in reasons)
 
 
 @pytest.mark.parametrize(

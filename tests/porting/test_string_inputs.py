@@ -11,7 +11,9 @@ import tensorflow as tf
 from filled_modules import distance, module_of, written_of
 
 from compare.porting import rest_source
-from compare.porting.port_source import Original, Sizes, input_specs
+from compare.porting.drawn_arrays import input_specs
+from compare.porting.port_builders import Original
+from compare.porting.port_source import Sizes
 from compare.porting.writing_ports import texts
 from tf_reference import _input_pipeline, _keras_compiled
 

@@ -15,7 +15,8 @@ import tensorflow as tf
 from flax import nnx
 
 import jaxport
-from compare.porting.port_source import Original, Sizes
+from compare.porting.port_builders import Original
+from compare.porting.port_source import Sizes
 from compare.porting.rest_source import PORT as REST
 from compare.porting.writing_ports import PORT, texts
 from tf_reference import _keras_compiled
@@ -66,6 +67,34 @@ def test_a_schedule_gives_the_rates_of_the_original(name: str) -> None:
     written = scope_of(model_of(keras.optimizers.Adam(schedule)))["schedule"]
     for step in (0, 1, 2, 9, 10, 19, 20, 29, 30, 31, 60, 99, 100, 101, 999):
         assert np.allclose(float(written(jnp.asarray(step), jnp.float32)), float(schedule(step)), rtol=1e-5, atol=1e-9)
+
+
+class OfWholeSteps(Schedule):
+    def __init__(self, rate: Callable[[Any, Any], Any]) -> None:
+        super().__init__(lambda _, __: None)
+        self.rate, self.most = rate, tf.constant(10_000, tf.int64)
+
+    def __call__(self, step: Any) -> Any:
+        return 0.1 / tf.cast(self.rate(self, step), tf.float32)
+
+
+@pytest.mark.parametrize(
+    ("rate", "is_written"),
+    [
+        (lambda self, step: 1 + step * step, False),
+        (lambda self, step: 1 + step * 10_000, False),
+        (lambda self, step: 1 + step * self.most, False),
+        (lambda self, step: 1 + step * 1000, True),
+        (lambda self, step: 1 + step // self.most, True),
+        (lambda self, step: tf.minimum(step, self.most) + 1, True),
+    ],
+    ids=["square", "factor", "captured factor", "smaller factor", "quotient", "minimum"],
+)
+def test_whole_numbers_of_a_schedule_that_32_bits_do_not_hold_are_a_place(rate: Any, is_written: bool) -> None:
+    """TensorFlow counts in int64: in 32 bits a square wraps from step 46,341 on, where no gate trains."""
+    model = model_of(keras.optimizers.SGD(OfWholeSteps(rate)))
+    _, training, _ = texts(_keras_compiled.of_model(model), Original("my_tf.py:build"), Sizes())
+    assert ["does not have in 32 bits" in reason for reason in training.unwritten] == [True] * (not is_written)
 
 
 def masked(label: Any, pred: Any) -> Any:

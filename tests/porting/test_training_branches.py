@@ -43,10 +43,22 @@ APART: dict[str, Callable[[], Any]] = {
     "a layer in training alone": lambda: layer(
         lambda parts, x, training: parts[0](x) if training else x, L.LayerNormalization()
     ),
+    "another layer that the call makes": lambda: layer(
+        lambda parts, x, training: (L.add if training else L.multiply)([x, ops.relu(x)])
+    ),
+    "another activation that the call makes": lambda: layer(
+        lambda parts, x, training: L.Activation("relu" if training else "tanh")(x)
+    ),
+    "another setting of what the call makes": lambda: layer(
+        lambda parts, x, training: L.LeakyReLU(0.1 if training else 0.2)(x)
+    ),
 }
 
 TOGETHER: dict[str, Callable[[], Any]] = {
     "nothing": lambda: layer(lambda parts, x, training: ops.relu(x) * 0.5),
+    "a layer that the call makes": lambda: layer(
+        lambda parts, x, training: L.add([x, L.LeakyReLU(0.1)(x)], name="both")
+    ),
     "handed on": lambda: layer(lambda parts, x, training: parts[0](x, training=training), L.BatchNormalization()),
     "a dropout in training alone": lambda: layer(
         lambda parts, x, training: ops.relu(parts[0](x, training=True) if training else x) + 1.0, L.Dropout(0.5)

@@ -14,7 +14,7 @@ import tensorflow as tf
 from filled_modules import distance, drawn, module_of, written_of
 from flax import nnx
 
-from compare.porting.port_source import input_specs
+from compare.porting.drawn_arrays import input_specs
 from compare.prove.running import without_states
 from jaxport import ports
 from tf_reference import _keras_archive, _keras_compiled, _keras_port, _private

@@ -16,7 +16,8 @@ from filled_modules import filled, written_of
 
 import jaxport
 from compare.porting.optimizers_by_name import optimizer_expression
-from compare.porting.port_source import Original, Sizes
+from compare.porting.port_builders import Original
+from compare.porting.port_source import Sizes
 from compare.porting.rest_source import PORT
 from compare.porting.safe_expressions import UnwritableError
 from compare.porting.writing_ports import TRAINING, texts

@@ -264,6 +264,30 @@ def test_a_model_of_blocks_gives_what_the_model_gives(make: Callable[[], Any]) -
     check_same(model, module)
 
 
+def padded_and_projected_late() -> Any:
+    """Stages whose first convolution pads where it has strides, and whose input is projected behind it, as in kimm."""
+    x = inputs = keras.Input((16, 16, 8))
+    for stage, features in enumerate((8, 16, 32, 64)):
+        for unit in range(2):
+            strides, name = 2 if stage and not unit else 1, f"stage{stage + 1}_{unit}"
+            y = x if strides == 1 else L.ZeroPadding2D(1, name=f"{name}_pad")(x)
+            y = L.Conv2D(features, 3, strides, "valid" if strides > 1 else "same", name=f"{name}_conv1")(y)
+            y = L.ReLU(name=f"{name}_relu")(L.BatchNormalization(name=f"{name}_bn1")(y))
+            y = L.BatchNormalization(name=f"{name}_bn2")(L.Conv2D(features, 3, padding="same", name=f"{name}_conv2")(y))
+            if strides > 1:
+                x = L.Conv2D(features, 1, strides, "valid", name=f"{name}_down")(x)
+                x = L.BatchNormalization(name=f"{name}_down_bn")(x)
+            x = L.ReLU(name=f"{name}_out")(L.Add(name=f"{name}_add")([y, x]))
+    return keras.Model(inputs, L.Dense(3, name="top")(L.GlobalAveragePooling2D(name="pool")(x)))
+
+
+def test_a_part_of_some_copies_may_replace_what_only_earlier_steps_read() -> None:
+    model = with_weights(padded_and_projected_late())
+    written, module = module_of(model)
+    assert '"""A block of the model' in written.text
+    check_same(model, module)
+
+
 def test_features_of_an_input_are_its_width_also_without_the_layer_that_needs_them() -> None:
     text = written_of(inverted()).text
     columns = re.search(r'"""(in_features, .*)\."""', text)
@@ -415,3 +439,55 @@ def test_a_model_in_which_nothing_repeats_is_written_layer_by_layer() -> None:
     written = written_of(model)
     assert [*classes_in(written.text)] == [written.class_name]
     assert "nnx.Conv(in_features=3, out_features=4" in written.text and "nnx.List" not in written.text
+
+
+class Encoder(L.Layer):
+    """A layer of the user's own with two inputs, as those of transformers."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name=name)
+        self.dense = L.Dense(4, activation="tanh")
+
+    def build(self, input_shape: Any) -> None:
+        self.dense.build(input_shape)
+
+    def call(self, inputs: Any, kept: Any) -> Any:
+        return inputs + self.dense(inputs) * kept
+
+
+def encoders(taken: tuple[int, ...] = (4,)) -> Any:
+    """Five equal layers in a row; a later one reads another mask."""
+    inputs: list[Any] = [keras.Input((4,), name="x"), keras.Input((1,), name="kept")]
+    (x, kept), results = inputs, list[Any]()
+    for number in range(5):
+        x = Encoder(f"encoder_{number}")(x, kept if number < 4 else 1.0 - kept)
+        results.append(x)
+    return keras.Model(inputs, [L.Dense(2, name="top")(results[number]) for number in taken[:1]] + [x])
+
+
+def test_equal_layers_in_a_row_are_a_list_and_a_loop() -> None:
+    model = with_weights(encoders())
+    written, module = module_of(model)
+    assert "self.encoders = nnx.List(Encoder(rngs=rngs) for _ in range(4))" in written.text
+    assert written.text.count("class Encoder") == 1
+    assert written.names["encoder_2"] == "encoders.2" and "encoder_4" not in written.names
+    check_same(model, module)
+    module.encoders[0], module.encoders[1] = module.encoders[1], module.encoders[0]
+    with pytest.raises(AssertionError):
+        check_same(model, module)
+
+
+def test_a_row_ends_where_its_result_is_read() -> None:
+    model = with_weights(encoders((2,)))
+    written, module = module_of(model)
+    assert "range(3)" in written.text and "range(4)" not in written.text
+    check_same(model, module)
+
+
+def test_what_a_training_names_stands_in_a_row() -> None:
+    model = encoders()
+    model.get_layer("encoder_1").dense.trainable = False
+    model.compile("adam", "mse")
+    written = written_of(model)
+    training = training_source(_keras_compiled.of_model(model), written)
+    assert "FROZEN = (('encoders', 1,), )" in training.text

@@ -8,6 +8,7 @@ from written_rows import drawn, errors, run, written
 
 import jaxport
 from compare.porting.functions.function_ports import texts
+from compare.porting.port_builders import Builder
 from tf_reference._function_graph import variable_names
 
 pytestmark = pytest.mark.heavy
@@ -239,7 +240,9 @@ def test_weights_are_drawn_as_large_as_those_that_the_function_holds() -> None:
     }
     variables = [tf.Variable(value, name=name) for name, value in held.items()]
     made = written(lambda x: x * tf.add_n(variables), ["x=f32[2]"])
-    (line,) = [row for row in texts(made, {}, "f.py:f", "build")["port.py"].splitlines() if "weights=" in row]
+    (line,) = [
+        row for row in texts(made, {}, "f.py:f", Builder((), "build"))["port.py"].splitlines() if "weights=" in row
+    ]
     assert line.strip() == (
         "weights={ 'variance': ArraySpec((2,), 'float32', low=0.5, high=1.5), "
         "'gain': ArraySpec((2,), 'float32', low=0.5, high=2.0), 'kernel': ArraySpec((2,), 'float32', scale=0.1), "

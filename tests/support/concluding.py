@@ -101,10 +101,11 @@ def _initialized(gates: Verdict, unwritten: tuple[str, ...]) -> Conclusion:
     port: Any = SimpleNamespace(
         **{"folder": Path(), "file": Path("port.py"), "rest": Path("rest.py")},
         **{"unwritten": unwritten, "findings": (), "unwritten_files": ("model_jax.py",)},
+        files_of_user=("README.md",),
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(port_writing.port_files, "get_each", lambda _: [])
-        patch.setattr(port_writing.whole_run, "run", lambda *_: SimpleNamespace())
+        patch.setattr(port_writing.whole_run, "run", lambda *_: SimpleNamespace(record=None))
         patch.setattr(init, "deliver", lambda *_: run(gates))
         conclusion = init._conclude(options, port)
     assert conclusion is not None

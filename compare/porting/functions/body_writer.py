@@ -24,7 +24,8 @@ from compare.porting.regular_arrays import MOST_IN_TEXT, keep, regular
 from compare.porting.safe_expressions import UnwritableError
 from workloads._function_graph import Body, Gradient, Node, Place, Result
 
-_MOST_IN_LINE = 100
+MOST_IN_LINE = 100
+"""The longest expression that stands where it is read."""
 _ATOM = re.compile(r"[\w.]+|[+-]?[\w.]+|\w+\.shape\[\d+\]|weights(\['[^']*'\])+|self\.\w+\[\.\.\.\]")
 
 
@@ -38,7 +39,7 @@ class BodyWriter:
         self._needed = needed_numbers(self.body, [place for place, _ in body.outputs])
         self._uses = uses(self.body, self._needed)
         self._readers = readers(self.body, self._needed)
-        self._comment = ""
+        self._comment, self._within = "", tuple[str, ...]()
         self._renamed: list[tuple[Place, Value]] = []
 
     def write(self) -> list[Value]:
@@ -98,7 +99,7 @@ class BodyWriter:
         return results
 
     def _results(self, index: int, node: Node, values: list[Value]) -> list[Value]:
-        self._comment = ""
+        self._comment, self._within = "", node.within
         node = replace(node, type=OF_VARIABLES.get(node.type, node.type))
         result = node.results[0]
         if node.type == "Const":
@@ -152,16 +153,24 @@ class BodyWriter:
         values = []
         for number, text in enumerate(texts):
             value = Value(node.results[number], text=plain(text))
-            if not self._stays_in_line(index, number, node, value.text):
+            stays = self._stays_in_line(index, number, node, value.text)
+            if not stays or (self.module.is_elementary and not is_atom(value.text)):
                 wanted_name = self.wanted_names(index, node)[number]
-                (value,) = self.assign(value.text, [node.results[number]], [wanted_name])
+                (value,) = self.assign(value.text, [node.results[number]], [wanted_name], folds=stays)
             values.append(value)
         return values
 
-    def assign(self, text: str, results: Sequence[Result], wanted_names: Sequence[str]) -> list[Value]:
-        """Variables for what an expression gives; several of what gives a tuple."""
+    def assign(
+        self, text: str, results: Sequence[Result], wanted_names: Sequence[str], *, folds: bool = False
+    ) -> list[Value]:
+        """Variables for what an expression gives; several of what gives a tuple.
+
+        Args:
+          folds: whether the expression may stand in the place of the variable.
+        """
         variables = [Variable(self.module.token(), name) for name in wanted_names]
-        self.statements.append(Line(text, tuple(variables), self._comment))
+        self.statements.append(Line(text, tuple(variables), self._comment, folds=folds, within=self._within))
+        self.module.types |= {variable.token: result for result, variable in zip(results, variables, strict=True)}
         self._comment = ""
         return [Value(result, text=variable.token) for result, variable in zip(results, variables, strict=True)]
 
@@ -171,12 +180,16 @@ class BodyWriter:
         if is_atom(text):
             return True
         readers = self._readers.get((index, number), [])
-        if self._uses[index, number] > 1 or len(text) > _MOST_IN_LINE:
+        if self._uses[index, number] > 1 or len(text) > MOST_IN_LINE:
             return False
-        if any(reader.bodies or reader.type in CONTROL for reader in readers):
+        if any((reader.bodies or reader.type in CONTROL) and not self._is_taken_apart(reader) for reader in readers):
             return False
         other = all(reader.line != node.line and reader.type != "Identity" for reader in readers)
         return not (node.assigned and readers and other)
+
+    def _is_taken_apart(self, reader: Node) -> bool:
+        """Whether what a node reads is read by statements that stand in its place, each by itself."""
+        return self.module.is_elementary and reader.type.endswith("PartitionedCall")
 
     def wanted_names(self, index: int, node: Node) -> list[str]:
         """What the results of a node are to be called."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from compare.porting.functions.body_writer import BodyWriter
 from compare.porting.functions.counted_loops import source
 from compare.porting.functions.loops import loop
 from compare.porting.functions.own_gradients import own_gradient
+from compare.porting.functions.statements import Line, Statement, defined_tokens
 from compare.porting.functions.written_bodies import define, function
-from compare.porting.functions.written_module import LEFT_OUT
+from compare.porting.functions.written_module import LEFT_OUT, Inlined
 from compare.porting.functions.written_values import Value
 from compare.porting.safe_expressions import UnwritableError
 from workloads._function_graph import Node
@@ -42,7 +44,7 @@ def results(writer: BodyWriter, index: int, node: Node, values: list[Value]) -> 
             writer.name_value(writer.values[place], place)
     inputs = [writer.values[place] for place in node.inputs]
     if node.type.endswith("PartitionedCall"):
-        return _inner(writer, node.bodies["f"][0], inputs)
+        return _call(writer, index, node, inputs)
     if node.type.endswith("If"):
         return _branches(writer, index, node, inputs)
     if node.type.endswith("Case"):
@@ -64,6 +66,28 @@ def _inner(writer: BodyWriter, number: int, inputs: Sequence[Value]) -> list[Val
     outputs = inner.write()
     writer.statements += inner.statements
     return outputs
+
+
+def _call(writer: BodyWriter, index: int, node: Node, inputs: Sequence[Value]) -> list[Value]:
+    """The statements of a function that is called; what it returns has the names that the call gives it."""
+    before = len(writer.statements)
+    outputs = _inner(writer, node.bodies["f"][0], inputs)
+    statements = writer.statements[before:]
+    if writer.module.is_elementary and node.assigned:
+        names = {value.text: name for value, name in zip(outputs, writer.wanted_names(index, node), strict=True)}
+        writer.statements[before:] = [_with_names(statement, names) for statement in statements]
+    name = writer.module.graph.bodies[node.bodies["f"][0]].name
+    writer.module.inlined.append(Inlined(name, frozenset().union(*map(defined_tokens, statements))))
+    return outputs
+
+
+def _with_names(statement: Statement, names: Mapping[str, str]) -> Statement:
+    """A statement that a user's line does not name, with names for what it defines."""
+    if not isinstance(statement, Line) or not statement.folds:
+        return statement
+    return replace(
+        statement, defines=tuple(replace(one, wanted=names.get(one.token, one.wanted)) for one in statement.defines)
+    )
 
 
 def _branches(writer: BodyWriter, index: int, node: Node, inputs: Sequence[Value]) -> list[Value]:

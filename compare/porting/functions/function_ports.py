@@ -20,14 +20,16 @@ from compare.porting.functions.function_source import (
     WrittenFunction,
     function_source,
 )
-from compare.porting.port_folders import BUILDS, PORT, TEST_FILE, original_from, written_anew
+from compare.porting.port_builders import BUILD_JAX, BUILD_TF, Builder, builders_text
+from compare.porting.port_facts import PortFacts
+from compare.porting.port_folders import PORT, README, TEST_FILE, find_files_of_user, original_from, written_anew
 from compare.porting.port_source import TEST
 from compare.sides.model_worker import ModelWorker
 from workloads._function_graph import Captured, Result
 from workloads._saved_graph import SavedGraph, plain
 from workloads._spec import ArraySpec
 
-FILES = (MODULE, CONSTANTS, WEIGHTS_FILE, PORT, TEST_FILE, *BUILDS.values())
+FILES = (MODULE, CONSTANTS, WEIGHTS_FILE, PORT, TEST_FILE, README)
 
 
 @dataclass(frozen=True)
@@ -36,11 +38,20 @@ class FunctionPort:
 
     Attributes:
       folder: of it.
+      facts: what its README says.
       written: the function.
+      files_of_user: under names of the port's, which were not written.
     """
 
     folder: Path
+    facts: PortFacts
     written: WrittenFunction
+    files_of_user: tuple[str, ...] = ()
+
+    @property
+    def weights(self) -> int:
+        """How many were carried."""
+        return len(self.written.values)
 
     @property
     def file(self) -> Path:
@@ -69,8 +80,13 @@ def write(reference: str, inputs: Sequence[str], folder: Path, worker: ModelWork
     sized_specs = of_known_sizes(specs)
     function = function_source(*worker.function_graph(reference, sized_specs))
     original = original_from(folder, reference)
-    build = _BUILD_TF.format(original=original, given=list(sized_specs))
-    return _write(function, texts(function, specs, original, build if function.weights else ""), folder)
+    build = Builder(
+        ("from tf_reference import function_port",),
+        f"function_port(original, {list(sized_specs)!r}, dtype)",
+        (f"original = str(Path(__file__).parent / {original!r})",),
+    )
+    contents = texts(function, specs, original, build if function.weights else None)
+    return _write(function, contents, folder, _facts(function, specs, original))
 
 
 def write_saved(selection: SavedGraph, inputs: Sequence[str], folder: Path, worker: ModelWorker) -> FunctionPort:
@@ -89,15 +105,19 @@ def write_saved(selection: SavedGraph, inputs: Sequence[str], folder: Path, work
         for name, key in function.keys.items()
     }
     location = Path(os.path.relpath(Path(selection.path).resolve(), folder.resolve())).as_posix()
-    build = _BUILD_SAVED.format(
-        arguments=", ".join(
-            [f"str(HERE / {location!r})"]
-            + [f"{name}={value!r}" for name in ("signature", "outputs") if (value := getattr(selection, name))]
-        ),
-        given=of_known_sizes({key: specs[name] for name, key in function.keys.items()}),
-        carried=f"HERE / {WEIGHTS_FILE!r}" if function.values else None,
+    arguments = ", ".join(
+        [f"str(here / {location!r})"]
+        + [f"{name}={value!r}" for name in ("signature", "outputs") if (value := getattr(selection, name))]
     )
-    return _write(function, texts(function, specs, f"{BUILDS['tf']}:build", build), folder)
+    sized_specs = of_known_sizes({key: specs[name] for name, key in function.keys.items()})
+    weights_text = f"here / {WEIGHTS_FILE!r}" if function.values else None
+    build = Builder(
+        ("from tf_reference import SavedGraph, saved_graph_port",),
+        f"saved_graph_port(original, {sized_specs!r}, dtype, {weights_text})",
+        ("here = Path(__file__).parent", f"original = SavedGraph({arguments})"),
+    )
+    contents = texts(function, specs, f"{PORT}:{BUILD_TF}", build)
+    return _write(function, contents, folder, _facts(function, specs, location))
 
 
 def _named_sizes(result: Result) -> ArraySpec[int | str]:
@@ -110,13 +130,33 @@ _AXES = ("batch", "length", "width", "depth", "height")
 """Names of axes that a file leaves open."""
 
 
-def _write(function: WrittenFunction, plain_texts: Mapping[str, str], folder: Path) -> FunctionPort:
+def _facts(function: WrittenFunction, specs: Mapping[str, ArraySpec[int | str]], original: str) -> PortFacts:
+    inputs = ", ".join(f"{name} {spec.dtype}[{', '.join(map(str, spec.shape))}]" for name, spec in specs.items())
+    names = [function.name, *["load_weights"] * bool(function.values)]
+    return PortFacts(
+        name=function.name,
+        what="A port in `jax.numpy`",
+        original=original,
+        subject=function.name,
+        module=MODULE,
+        inputs=inputs,
+        outputs="",
+        loading=(
+            f"from {MODULE.removesuffix('.py')} import {', '.join(names)}",
+            *["weights = load_weights()"] * bool(function.values),
+        ),
+        obstacle="a function has no training step",
+    )
+
+
+def _write(function: WrittenFunction, plain_texts: Mapping[str, str], folder: Path, facts: PortFacts) -> FunctionPort:
     contents: dict[str, str | bytes] = {file: format_source(text, file) for file, text in plain_texts.items()}
     for file, arrays in ((CONSTANTS, function.constants), (WEIGHTS_FILE, function.values)):
         if arrays:
             contents[file] = save({key: np.asarray(array, order="C") for key, array in arrays.items()})
     with written_anew(folder, FILES, contents):
-        return FunctionPort(folder, function)
+        pass
+    return FunctionPort(folder, facts, function, find_files_of_user(folder, FILES))
 
 
 def predict_port(reference: str, inputs: Sequence[str], worker: ModelWorker) -> PredictedPort:
@@ -134,31 +174,34 @@ def predict_port(reference: str, inputs: Sequence[str], worker: ModelWorker) -> 
 
 
 def texts(
-    function: WrittenFunction, specs: Mapping[str, ArraySpec[int | str]], original: str, build: str
+    function: WrittenFunction, specs: Mapping[str, ArraySpec[int | str]], original: str, build: Builder | None
 ) -> Mapping[str, str]:
     """What is written, by the name of the file, not formatted.
 
     Args:
       original: FILE.py:NAME from the folder of the port.
-      build: the file that builds the original; "" where it is a function alone.
+      build: what builds the original; None where it is a function alone.
     """
-    contents = {MODULE: function.text, PORT: _port(function, specs, original, bool(build)), TEST_FILE: TEST}
-    if build:
-        form = _BUILD_JAX if function.weights else _BUILD_PLAIN_JAX
-        contents |= {BUILDS["tf"]: build, BUILDS["jax"]: form.format(name=function.name)}
-    return contents
+    return {MODULE: function.text, PORT: _port(function, specs, original, build), TEST_FILE: TEST}
 
 
-def _port(function: WrittenFunction, specs: Mapping[str, ArraySpec[int | str]], original: str, builds: bool) -> str:
+def _port(
+    function: WrittenFunction, specs: Mapping[str, ArraySpec[int | str]], original: str, build: Builder | None
+) -> str:
     inputs = " ".join(f"{name!r}: {_spec(spec)}," for name, spec in specs.items())
     weights = " ".join(f"{name!r}: {_weight(function, name)}," for name in function.weights)
-    tf = f"{BUILDS['tf']}:build" if builds else original
-    jax = f"{BUILDS['jax']}:build" if builds else f"{MODULE}:{function.name}"
-    return f'''"""{function.name}: what both sides compute. Judge it with `jaxport run port.py`."""
+    tf = f"{PORT}:{BUILD_TF}" if build else original
+    jax = f"{PORT}:{BUILD_JAX}" if build else f"{MODULE}:{function.name}"
+    return f'''"""{function.name}: what both sides compute. Judge it with `jaxport run {PORT}`."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from workloads import ArraySpec, Workload, carried_weight
+
+{builders_text(build, _port_builder(function)) if build else ""}
+
 
 port = Workload(
     name={function.name!r},
@@ -167,9 +210,21 @@ port = Workload(
     {f"weights={{ {weights} }}," if weights else ""}
     tf={tf!r},
     jax={jax!r},
-    builds={builds},
+    builds={build is not None},
 )
 '''
+
+
+def _port_builder(function: WrittenFunction) -> Builder:
+    """What hands over the function and the weights that it takes, by their scopes."""
+    imports = (f"from function_jax import {function.name}", "import jaxport")
+    if not function.weights:
+        return Builder(imports, f"jaxport.Model(lambda weights, *inputs: {function.name}(*inputs))")
+    return Builder(
+        ("from functools import partial", "from flax import traverse_util", *imports),
+        f'jaxport.Model({function.name}, partial(group, sep="/"), partial(flatten, sep="/"))',
+        ("group, flatten = traverse_util.unflatten_dict, traverse_util.flatten_dict",),
+    )
 
 
 def _weight(function: WrittenFunction, name: str) -> str:
@@ -192,64 +247,3 @@ def _spec_text(weight: Captured) -> str:
 def _spec(spec: ArraySpec[int | str]) -> str:
     ends = "" if spec.low is None else f", low={spec.low!r}, high={spec.high!r}"
     return f"ArraySpec({tuple(spec.shape)!r}, {spec.dtype!r}{ends})"
-
-
-_BUILD_TF = '''"""The original as `jaxport run` takes it."""
-
-from collections.abc import Mapping
-from pathlib import Path
-
-from tf_reference import Model, function_port
-
-ORIGINAL = str(Path(__file__).parent / {original!r})
-
-
-def build(dimensions: Mapping[str, int], dtype: str) -> Model:
-    """The function, and the variables that it reads."""
-    return function_port(ORIGINAL, {given!r}, dtype)
-'''
-
-_BUILD_SAVED = '''"""The original as `jaxport run` takes it."""
-
-from collections.abc import Mapping
-from pathlib import Path
-
-from tf_reference import Model, SavedGraph, saved_graph_port
-
-HERE = Path(__file__).parent
-ORIGINAL = SavedGraph({arguments})
-
-
-def build(dimensions: Mapping[str, int], dtype: str) -> Model:
-    """What is computed of the file, and the variables that it reads."""
-    return saved_graph_port(ORIGINAL, {given!r}, dtype, {carried})
-'''
-
-_BUILD_JAX = '''"""The port as `jaxport run` takes it."""
-
-from collections.abc import Mapping
-from functools import partial
-
-from flax import traverse_util
-from function_jax import {name}
-import jaxport
-
-
-def build(dimensions: Mapping[str, int], dtype: str) -> jaxport.Model:
-    """The function, and the weights that it takes, by their scopes."""
-    group, flatten = traverse_util.unflatten_dict, traverse_util.flatten_dict
-    return jaxport.Model({name}, partial(group, sep="/"), partial(flatten, sep="/"))
-'''
-
-_BUILD_PLAIN_JAX = '''"""The port as `jaxport run` takes it."""
-
-from collections.abc import Mapping
-
-from function_jax import {name}
-import jaxport
-
-
-def build(dimensions: Mapping[str, int], dtype: str) -> jaxport.Model:
-    """The function, which takes no weights."""
-    return jaxport.Model(lambda weights, *inputs: {name}(*inputs))
-'''

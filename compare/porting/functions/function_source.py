@@ -11,9 +11,12 @@ from typing import Any
 import numpy as np
 
 from compare.porting.functions.body_writer import BodyWriter
-from compare.porting.functions.statements import render
+from compare.porting.functions.helper_making import Code, Helper
+from compare.porting.functions.helper_text import helper_text
+from compare.porting.functions.helpers import split
+from compare.porting.functions.statements import RESERVED, render, without_unread
 from compare.porting.functions.written_module import LEFT_OUT, Module, Unwritten, short
-from compare.porting.functions.written_values import Value, tuple_text
+from compare.porting.functions.written_values import Value, tuple_text, type_text
 from compare.porting.identifiers import Names, comment_text, identifier
 from compare.porting.regular_arrays import MOST_IN_TEXT
 from workloads._function_graph import VALUE, Captured, Effect, FunctionGraph, Result
@@ -67,34 +70,74 @@ class _Parameter:
 
 
 def function_source(graph: FunctionGraph, arrays: Arrays) -> WrittenFunction:
-    """Write a function."""
-    module, body = Module(graph, arrays), graph.bodies[0]
-    parameters = _name_parameters(graph, module)
-    weights = {capture.name: capture for capture in graph.captured if capture.is_variable}
-    module.follows = _followed_dtype(parameters, weights)
-    inputs = [Value(parameter.result, text=parameter.token) for parameter in parameters]
-    writer = BodyWriter(module, body, [*inputs, *(_captured_value(capture, module) for capture in graph.captured)])
-    results = writer.write()
-    name = identifier(graph.name, "function")
-    name = f"{name}_" if name in _NAMES_OF_FILE else name
-    lines = _write_lines(name, parameters, writer, _result_text(graph.returned, list(map(writer.array, results))))
-    comments, calls = _write_effects(body.effects, module)
-    values = {weight: arrays[f"{VALUE}{weight}"] for weight in weights if f"{VALUE}{weight}" in arrays}
-    head = _head(name, [f"{WEIGHTS}: Any"] * bool(weights), parameters, graph.returned)
-    lines = [_docstring(parameters, results), *comments, *calls, *lines]
-    return WrittenFunction(
-        name=name,
-        text=_module_text(name, module, bool(values), [head, textwrap.indent("\n".join(lines), "    "), ""]),
-        constants=module.constants,
-        unwritten=module.unwritten,
-        operations=module.written,
-        left=module.left,
-        weights=weights,
-        values=values,
-        inputs={parameter.name: parameter.result for parameter in parameters},
-        keys=dict(zip([parameter.name for parameter in parameters], graph.inputs, strict=False)),
-        remarks=graph.remarks,
-    )
+    """Write a function; pieces that repeat in it are helper functions."""
+    draft = _Draft(graph, arrays, is_elementary=True)
+    helpers = draft.split()
+    return draft.source(helpers) if helpers else source_without_helpers(graph, arrays)
+
+
+def source_without_helpers(graph: FunctionGraph, arrays: Arrays) -> WrittenFunction:
+    """Write a function, and what repeats in it as often as it does."""
+    return _Draft(graph, arrays, is_elementary=False).source(())
+
+
+class _Draft:
+    """The statements of a function.
+
+    Args:
+      is_elementary: whether each operation is a statement of its own.
+    """
+
+    def __init__(self, graph: FunctionGraph, arrays: Arrays, *, is_elementary: bool) -> None:
+        self.graph, self.module = graph, Module(graph, arrays, is_elementary=is_elementary)
+        self.parameters = _name_parameters(graph, self.module)
+        self.weights = {capture.name: capture for capture in graph.captured if capture.is_variable}
+        self.module.follows = _followed_dtype(self.parameters, self.weights)
+        self.module.types |= {parameter.token: parameter.result for parameter in self.parameters}
+        inputs = [Value(parameter.result, text=parameter.token) for parameter in self.parameters]
+        captures = [_captured_value(capture, self.module) for capture in graph.captured]
+        writer = BodyWriter(self.module, graph.bodies[0], [*inputs, *captures])
+        self.returned = writer.write()
+        results = list(map(writer.array, self.returned))
+        name = identifier(graph.name, "function")
+        self.name = f"{name}_" if name in _NAMES_OF_FILE else name
+        self._tokens = {parameter.token: parameter.name for parameter in self.parameters}
+        self._reserved = [self.name, *_NAMES_OF_FILE, *(place.name for place in self.module.unwritten)]
+        self.code = Code(writer.statements, results)
+
+    def split(self) -> list[Helper]:
+        """Make helper functions of what repeats."""
+        statements = without_unread(self.code.statements, " ".join(self.code.results), self._reserved)
+        self.code = Code(statements, self.code.results)
+        names = Names([*self._reserved, *self._tokens.values(), *RESERVED])
+        return split(self.module, self.code, self._tokens, names)
+
+    def source(self, helpers: Sequence[Helper]) -> WrittenFunction:
+        """The function as source."""
+        graph, module = self.graph, self.module
+        comments, calls = _write_effects(graph.bodies[0].effects, module)
+        arrays = module.arrays
+        values = {name: arrays[f"{VALUE}{name}"] for name in self.weights if f"{VALUE}{name}" in arrays}
+        names_reserved = [*self._reserved, *(helper.name for helper in helpers)]
+        result = _result_text(graph.returned, self.code.results)
+        body = render(self.code.statements, result, self._tokens, names_reserved, list(self._tokens))
+        head = _head(self.name, [f"{WEIGHTS}: Any"] * bool(self.weights), self.parameters, graph.returned)
+        lines = [_docstring(self.parameters, self.returned), *comments, *calls, *body]
+        texts = [helper_text(helper, names_reserved) for helper in helpers]
+        function = [*texts, head, textwrap.indent("\n".join(lines), "    "), ""]
+        return WrittenFunction(
+            name=self.name,
+            text=_module_text(self.name, module, bool(values), function),
+            constants=module.constants,
+            unwritten=module.unwritten,
+            operations=module.written,
+            left=module.left,
+            weights=self.weights,
+            values=values,
+            inputs={parameter.name: parameter.result for parameter in self.parameters},
+            keys=dict(zip([parameter.name for parameter in self.parameters], graph.inputs, strict=False)),
+            remarks=graph.remarks,
+        )
 
 
 def _name_parameters(graph: FunctionGraph, module: Module) -> list[_Parameter]:
@@ -115,13 +158,6 @@ def _followed_dtype(parameters: Sequence[_Parameter], weights: Mapping[str, Capt
             real = ".real" if parameter.result.dtype.startswith("complex") else ""
             return f"{parameter.token}{real}.dtype"
     return next((f"{_weight_text(name)}.dtype" for name, weight in weights.items() if weight.result.follows), "")
-
-
-def _write_lines(name: str, parameters: Sequence[_Parameter], writer: BodyWriter, result: str) -> list[str]:
-    """The statements of the body, with names in the place of tokens."""
-    tokens = {parameter.token: parameter.name for parameter in parameters}
-    reserved_names = [name, *_NAMES_OF_FILE, *(place.name for place in writer.module.unwritten)]
-    return render(writer.statements, result, tokens, reserved_names, list(tokens))
 
 
 def _write_effects(effects: Sequence[Effect], module: Module) -> tuple[list[str], list[str]]:
@@ -221,11 +257,6 @@ def _place(place: Unwritten) -> str:
 
 
 def _docstring(parameters: Sequence[_Parameter], results: Sequence[Value]) -> str:
-    takes = ", ".join(f"{parameter.name} {_type(parameter.result)}" for parameter in parameters)
-    gives = ", ".join(_type(value.result) for value in results)
+    takes = ", ".join(f"{parameter.name} {type_text(parameter.result)}" for parameter in parameters)
+    gives = ", ".join(type_text(value.result) for value in results)
     return f'"""{takes} -> {gives}."""'
-
-
-def _type(result: Result) -> str:
-    sizes = "..." if result.shape is None else ", ".join("?" if size is None else str(size) for size in result.shape)
-    return f"{result.dtype}[{sizes}]"

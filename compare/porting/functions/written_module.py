@@ -13,7 +13,7 @@ import numpy as np
 
 from compare.porting.functions.written_values import Value
 from compare.porting.identifiers import comment_text
-from workloads._function_graph import FunctionGraph, Node
+from workloads._function_graph import FunctionGraph, Node, Result
 from workloads._spec import Arrays
 
 LEFT_OUT = frozenset({"Assert", "PrintV2", "Print"})
@@ -46,6 +46,19 @@ class Unwritten:
         return f"{comment_text(self.type)}{where}: {comment_text(self.reason)}"
 
 
+@dataclass(frozen=True)
+class Inlined:
+    """A function whose statements stand in the place of its call.
+
+    Attributes:
+      name: of it.
+      tokens: what its statements define.
+    """
+
+    name: str
+    tokens: frozenset[str]
+
+
 @dataclass
 class Module:
     """What bodies share.
@@ -59,6 +72,9 @@ class Module:
       written: how many operations were written, by type.
       left: how many were not.
       calls: what writes nodes of types that no operation has, given what writes the body.
+      is_elementary: whether each operation is a statement of its own, in which repeats are looked for.
+      types: of variables that are arrays, by token.
+      inlined: functions that are called, those within another one before that.
     """
 
     graph: FunctionGraph
@@ -70,6 +86,9 @@ class Module:
     left: Counter[str] = field(default_factory=Counter)
     numbers: Any = field(default_factory=itertools.count)
     calls: Mapping[str, Callable[[Any, Node], list[Value]]] = field(default_factory=dict)
+    is_elementary: bool = False
+    types: dict[str, Result] = field(default_factory=dict)
+    inlined: list[Inlined] = field(default_factory=list)
 
     @property
     def state(self) -> State:

@@ -94,6 +94,12 @@ def elements_text(host: np.ndarray[Any, Any], dtype: str, follows: bool) -> str:
     return f"[{', '.join(elements_text(element, dtype, follows) for element in host)}]"
 
 
+def type_text(result: Result) -> str:
+    """The type of an array as docstrings have it: "float32[?, 3]"."""
+    sizes = "..." if result.shape is None else ", ".join("?" if size is None else str(size) for size in result.shape)
+    return f"{result.dtype}[{sizes}]"
+
+
 def tuple_text(items: list[str]) -> str:
     """A tuple of expressions."""
     return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
