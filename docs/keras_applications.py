@@ -10,14 +10,16 @@ A record a model is kept beside the page; a model without one is listed as not j
 
 from pathlib import Path
 
-from written_models import DEFAULTS, Page, table
+from written_models import DEFAULTS, TIMEOUT_S, Page, table
 
-SIDES = {
-    "VGG16": 32, "MobileNet": 32, "MobileNetV2": 32, "MobileNetV3Small": 32, "ResNet50": 32, "ResNet50V2": 32,
-    "DenseNet121": 32, "EfficientNetB0": 32, "EfficientNetV2B0": 32,
-    "ConvNeXtTiny": 32, "Xception": 71, "InceptionV3": 75, "InceptionResNetV2": 75, "NASNetMobile": 32,
-}  # fmt: skip
-"""The smallest of each family, and the side of its images: the smallest that it takes, or nearly so."""
+NAMES = (
+    *("VGG16", "MobileNet", "MobileNetV2", "MobileNetV3Small", "ResNet50", "ResNet50V2", "DenseNet121"),
+    *("EfficientNetB0", "EfficientNetV2B0", "ConvNeXtTiny", "Xception", "InceptionV3", "InceptionResNetV2"),
+    "NASNetMobile",
+)
+"""The smallest of each family."""
+SIDE = 96
+"""Of the images, in pixels: every family takes it."""
 
 SOURCE = """import keras
 
@@ -30,20 +32,22 @@ def build():
 
 HEAD = f"""# keras.applications, written
 
-Each family's smallest model with random weights and 10 classes, compiled with SGD and sparse categorical cross-entropy:
-`jaxport init model.py:build -o port`, with no line by hand. The gates are those of `jaxport run`: forward pass and
-gradients in float64 and float32, steps of training, far inputs. The command judges {DEFAULTS["batch"]} examples over
-{DEFAULTS["steps"]} steps; a row that was made with other sizes says so and is not counted below. Seconds are those of
-the whole command, on a machine that had other work; without gates, those of writing and carrying. A row of - is not
-judged yet. `python docs/keras_applications.py NAME` judges a model at the defaults and writes this page.
+Each family's smallest model with random weights and 10 classes, compiled with SGD and sparse categorical
+cross-entropy, for images of {SIDE} pixels: `jaxport init model.py:build -o port` at its default options
+({DEFAULTS["batch"]} examples, {DEFAULTS["steps"]} steps of training), with no line by hand. The gates are those of
+`jaxport run`: forward pass and gradients in float64 and float32, steps of training, far inputs. Lines are those of
+`model_jax.py`. Seconds are those of the whole command; without gates, those of writing and carrying. Processor
+seconds are those of all its processes. A load above 1 means that others worked too. A gate of - is not judged yet.
+`python docs/keras_applications.py NAME` judges a model and writes this page; it lets a worker take {TIMEOUT_S} s for
+an answer, in place of 300, as its machine is slow.
 
-{table("side")}"""
+{table()}"""
 
 PAGE = Page(
     path=Path(__file__).parent / "results" / "keras_applications.md",
     head=HEAD,
-    sources={name: SOURCE.format(name=name, side=side) for name, side in SIDES.items()},
-    columns={name: (side,) for name, side in SIDES.items()},
+    sources={name: SOURCE.format(name=name, side=SIDE) for name in NAMES},
+    columns=dict.fromkeys(NAMES, ()),
     counted="families",
 )
 

@@ -132,7 +132,7 @@ HEAD = f"""# Models of packages, written
 Models and layers of packages on the registry, small, with random weights: `jaxport init model.py:build -o port`,
 with no line by hand. Columns are those of [keras.applications](keras_applications.md). The packages are
 {", ".join(sorted(PACKAGES.values()))}, on the versions of constraints.txt, with `regex`, `tokenizers`, `pillow` and
-`tqdm` that they import. `python docs/package_models.py NAME` judges a model at the defaults and writes this page.
+`tqdm` that they import. `python docs/package_models.py NAME` judges a model and writes this page.
 
 {table("package")}"""
 

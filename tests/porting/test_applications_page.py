@@ -6,7 +6,7 @@ from pathlib import Path
 import keras_applications
 import package_models
 import pytest
-from written_models import DEFAULTS, GATES, Page
+from written_models import GATES, Page
 
 PAGES = {"keras_applications": keras_applications.PAGE, "package_models": package_models.PAGE}
 
@@ -20,33 +20,21 @@ def test_a_page_is_that_of_its_records(name: str) -> None:
 
 @pytest.fixture
 def page(tmp_path: Path) -> Page:
-    return Page(
-        tmp_path / "page.md", "", {"VGG16": "", "ResNet50": ""}, {"VGG16": (32,), "ResNet50": (32,)}, "families"
-    )
+    return Page(tmp_path / "page.md", "", {"VGG16": "", "ResNet50": ""}, {"VGG16": (), "ResNet50": ()}, "families")
 
 
 @pytest.mark.parametrize(("verdict", "passing"), [("pass", 1), ("not_applicable", 1), ("fail", 0), ("not_judged", 0)])
 def test_a_family_passes_by_all_gates_alone(page: Page, tmp_path: Path, verdict: str, passing: int) -> None:
     record = {
-        **DEFAULTS,
         "written": True,
         "weights": 32,
         "gates": {**dict.fromkeys(GATES, "pass"), "gradients": verdict},
     }
     (tmp_path / "VGG16.json").write_text(json.dumps(record))
     (last,) = page.text(tmp_path).splitlines()[-1:]
-    assert f"1 were judged at the defaults, and {passing} pass" in last and "2 families 1 are written" in last
+    assert f"1 were judged, and {passing} pass" in last and "2 families 1 are written" in last
 
 
 def test_a_family_that_lacks_a_gate_does_not_pass(page: Page, tmp_path: Path) -> None:
-    (tmp_path / "VGG16.json").write_text(json.dumps({**DEFAULTS, "written": True, "gates": {"structure": "pass"}}))
-    assert "1 were judged at the defaults, and 0 pass" in page.text(tmp_path)
-
-
-@pytest.mark.parametrize("sizes", [{"batch": 8}, {"steps": 2}, {}])
-def test_a_family_that_was_judged_with_other_sizes_counts_as_neither(page: Page, tmp_path: Path, sizes: dict) -> None:
-    record = {**(DEFAULTS if sizes else {}), **sizes, "written": True, "gates": dict.fromkeys(GATES, "pass")}
-    (tmp_path / "VGG16.json").write_text(json.dumps(record))
-    text = page.text(tmp_path)
-    assert "(not the defaults)" in text
-    assert "0 were judged at the defaults, and 0 pass" in text and "1 were judged with other sizes" in text
+    (tmp_path / "VGG16.json").write_text(json.dumps({"written": True, "gates": {"structure": "pass"}}))
+    assert "1 were judged, and 0 pass" in page.text(tmp_path)
