@@ -149,12 +149,17 @@ def _call(dtype: Any, call: Callable[..., Any], arguments: Any, keywords: Any, c
         object.__setattr__(module, "dtype", dtype)
     if type(module) is nn.Dropout and context.method_name == "__call__":
         return _drop(module, *arguments, **keywords)
-    for name in _RATES:
-        if getattr(module, name, None):
-            object.__setattr__(module, name, 0.0)
+    if type(module).__module__.startswith("flax."):
+        # A field of the user's own under such a name may be anything.
+        for name in _RATES:
+            if getattr(module, name, None):
+                object.__setattr__(module, name, 0.0)
     return call(*arguments, **keywords)
 
 
 def _drop(module: nn.Dropout, inputs: jax.Array, deterministic: bool | None = None, rng: Any = None) -> jax.Array:
     still = nn.merge_param("deterministic", module.deterministic, deterministic)
+    if not still and module.rate > 0 and rng is None:
+        # Nothing is drawn by it here, but without a key of this stream training fails.
+        module.make_rng(module.rng_collection)
     return inputs if still else drop_elements(inputs, module.rate, module.broadcast_dims)

@@ -97,7 +97,7 @@ def _row_unit(row: Sequence[Unit], run: Sequence[Copy]) -> Unit:
         kind=plural(first.kind),
         modules={"": f"nnx.List({first.modules['']} for _ in range({len(row)}))"},
         text=first.text,
-        comment=last.comment,
+        comment=last.comment.rpartition(": ")[2],
         reads=first.reads,
         writes=last.writes,
         inner=tuple(((unit, ""),) for unit in row),

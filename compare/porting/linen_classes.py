@@ -187,6 +187,8 @@ class _Class:
     def _check_names(self) -> None:
         """Raise where the modules of a list have the name of another module."""
         lists = [name for name, maker in self._makers.items() if _is_list(maker)]
+        if "params" in self._makers:
+            raise RequestError("expected no module under the name params, which Linen keeps: rename that layer")
         others = self._makers.keys() - {*lists}
         for name in lists:
             twice = next((other for other in sorted(others) if re.fullmatch(rf"{name}_\d+", other)), None)

@@ -64,6 +64,8 @@ def training_source(architecture: Architecture, source: Written) -> Training:
     if partly:
         reason = f"{comment_text(partly)}, of which some weights are trained and some are not"
         return Training(unwritten=(f"the training step: it has {reason}",))
+    if source.linen and not any(leaf.trainable for layer in architecture.source.layers for leaf in layer.leaves):
+        return Training(unwritten=("the training step: the model has no weights that are trained",))
     try:
         outputs = trained_outputs(architecture)
     except UnwritableError as error:

@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any, cast
 
 import jax
+import jax.numpy as jnp
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 from filled_modules import called, distance, drawn
 from flax import linen as nn
+from flax.errors import InvalidRngError
 from linen_modules import module_of, scope_of, variables_of, written_of
 
 from compare.api.named_model import NamedModel
@@ -28,6 +30,7 @@ from compare.porting.training_source import training_source
 from compare.weights import constructors
 from compare.weights.linen_modules import NoLinenModuleError, linen_module
 from compare.weights.rule import Module
+from jaxport import _linen_port
 from jaxport._linen_port import linen_port
 from tf_reference import _keras_compiled
 from workloads._target import WeightsError
@@ -258,6 +261,45 @@ def test_modules_of_a_list_and_another_one_under_the_same_name_are_refused() -> 
         linen_classes([NUMBERED])
     (text_of_class,), _ = linen_classes([NUMBERED.replace("part_0", "first")])
     assert "x = Part(name=f'part_{index}')(x)" in text_of_class and "for index in range(3):" in text_of_class
+
+
+def test_a_module_under_the_name_that_linen_keeps_is_refused() -> None:
+    with pytest.raises(RequestError, match="expected no module under the name params"):
+        linen_classes([NUMBERED.replace("part_0", "params")])
+
+
+def test_a_model_without_weights_leaves_its_step() -> None:
+    x = keras.Input((4,))
+    model = keras.Model(x, L.Softmax()(x * 2.0))
+    model.compile("sgd", "mse")
+    architecture = _keras_compiled.of_model(model)
+    written, _ = written_of(model)
+    assert training_source(architecture, written).unwritten == (
+        "the training step: the model has no weights that are trained",
+    )
+
+
+class Scaled(nn.Module):
+    """A module of the user's own with a field that Flax's dropout has too."""
+
+    rate: float
+
+    @nn.compact
+    def __call__(self, x: jax.Array, train: bool = False) -> jax.Array:
+        return self.rate * nn.Dropout(0.5, deterministic=not train)(x)
+
+
+def test_a_field_of_the_users_own_stays_while_a_module_is_judged() -> None:
+    with _linen_port._interception(jnp.dtype("float32")):
+        assert (Scaled(0.25).apply({}, jnp.ones((2, 3))) == 0.25).all()
+
+
+def test_a_dropout_without_a_key_fails_while_it_is_judged() -> None:
+    with _linen_port._interception(jnp.dtype("float32")):
+        with pytest.raises(InvalidRngError):
+            Scaled(1.0).apply({}, jnp.ones((4, 5)), train=True)
+        drawn_with_key = Scaled(1.0).apply({}, jnp.ones((4, 5)), train=True, rngs={"dropout": jax.random.key(0)})
+    assert 0 < (np.asarray(drawn_with_key) == 0).mean() < 1
 
 
 def test_a_loop_overwrites_no_argument_of_the_call() -> None:
