@@ -44,6 +44,11 @@ def _below(path: str, having: Sequence[str]) -> list[str]:
     return [other for other in having if other == path or other.startswith(f"{path}/")]
 
 
+def frozen_constant(places_text: str) -> list[str]:
+    """The constant with the paths of frozen modules, and the empty lines behind it."""
+    return [f"FROZEN = ({places_text})", '"""Where the modules stand that are not trained."""', "", ""]
+
+
 def trained_filter(places_frozen: Sequence[str]) -> list[str]:
     """The filter of what is trained; nothing where all of it is."""
     if not places_frozen:
@@ -52,10 +57,7 @@ def trained_filter(places_frozen: Sequence[str]) -> list[str]:
     steps = ([int(step) if step.isdigit() else step for step in place.split(".")] for place in places_frozen)
     places = "".join(f"({', '.join(map(repr, path))},), " for path in steps)
     return [
-        f"FROZEN = ({places})",
-        '"""Where the modules stand that are not trained."""',
-        "",
-        "",
+        *frozen_constant(places),
         "def is_frozen(path: tuple[Any, ...], value: Any) -> bool:",
         '    """Whether a variable is in one of these, for filters of nnx."""',
         "    return any(path[: len(place)] == place for place in FROZEN)",

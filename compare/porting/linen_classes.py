@@ -82,7 +82,7 @@ def linen_classes(classes: Sequence[str]) -> tuple[list[str], LinenCall]:
       classes: of NNX, whose constructors make modules of Linen; each follows those that it calls.
 
     Raises:
-      RequestError: two modules would have one name.
+      RequestError: two modules would have one name, or one has a name that Linen keeps.
     """
     taking, texts = set[str](), list[str]()
     for text in classes:
@@ -185,7 +185,7 @@ class _Class:
         return edits.result()
 
     def _check_names(self) -> None:
-        """Raise where the modules of a list have the name of another module."""
+        """Raise if a module of a list has the name of another module, or a module has a name that Linen keeps."""
         lists = [name for name, maker in self._makers.items() if _is_list(maker)]
         if "params" in self._makers:
             raise RequestError("expected no module under the name params, which Linen keeps: rename that layer")
@@ -342,13 +342,13 @@ class _OfSelf(ast.NodeTransformer):
 
 
 def _mode(maker: ast.Call, calls: Sequence[ast.Call]) -> str:
-    """The argument by which a module is told that it is in training when it is made; "" where calls tell it."""
+    """The argument of a module's constructor that sets whether it is in training; "" if its calls set that."""
     mode = _mode_of(maker)
     return "" if any(_says(call, mode) for call in calls) else mode
 
 
 def _mode_of(maker: ast.Call) -> str:
-    """The argument that tells a module whether it is in training; "" of one that does the same."""
+    """The argument that sets whether a module is in training; "" for a module that does the same in both."""
     drops = any(keyword.arg == _RATE for keyword in maker.keywords)
     return "deterministic" if drops else _MODES.get(ast.unparse(maker.func), "")
 
@@ -358,7 +358,7 @@ def _says(call: ast.Call, mode: str) -> bool:
 
 
 def _constructor(maker: ast.Call, name: str, mode: str = "") -> str:
-    """The call that makes a module under a name, which is told by `mode` whether it is in training."""
+    """The call that makes a module under a name; the argument `mode`, if any, sets whether it is in training."""
     keywords = [keyword for keyword in maker.keywords if keyword.arg != "rngs"]
     first = [ast.keyword(mode, ast.parse(f"not {TRAIN}", mode="eval").body)] if mode else []
     keywords = [*keywords, *first, ast.keyword("name", ast.parse(name, mode="eval").body)]

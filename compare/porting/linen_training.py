@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from compare.porting.frozen_layers import frozen_constant
 from compare.porting.linen_classes import TRAIN, LinenCall
 from compare.porting.written_classes import Written
 
@@ -96,10 +97,7 @@ def frozen_labels(places: Sequence[str]) -> list[str]:
         return []
     places_text = "".join(f"{tuple(place.split('.'))!r}, " for place in places)
     return [
-        f"FROZEN = ({places_text})",
-        '"""Where the modules stand that are not trained."""',
-        "",
-        "",
+        *frozen_constant(places_text),
         "def label_parameters(params: Any) -> Any:",
         '    """Of each parameter, "trained" or "frozen"."""',
         "    def label(path: tuple[str, ...], value: Any) -> str:",

@@ -42,7 +42,7 @@ from workloads._architecture import Architecture
 
 MODEL, TRAINING = "model_jax.py", "training_jax.py"
 ORIGINAL = "original"
-FILES = (*(MODEL, TRAINING, PORT, TEST_FILE, WEIGHTS, RECEIPT, CONSTANTS, rest_source.PORT, README, SCRIPT),)
+FILES = (MODEL, TRAINING, PORT, TEST_FILE, WEIGHTS, RECEIPT, CONSTANTS, rest_source.PORT, README, SCRIPT)
 
 _IMPORTS = "from typing import Any\n\nimport jax\nimport jax.numpy as jnp\nimport optax\n"
 _FLAX: Mapping[Style, str] = {
