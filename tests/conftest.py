@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from forked_workers import forked_workers
 from hypothesis import settings
 from interpreters import is_running
 from mortals import Mortals
@@ -120,7 +121,14 @@ def same_draws() -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def workers_for_foreign_code() -> Iterator[None]:
+def workers_are_forks() -> Iterator[None]:
+    """Every test's workers of the frameworks are forks of processes that have imported these."""
+    with forked_workers():
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def workers_for_foreign_code(workers_are_forks: None) -> Iterator[None]:
     """Every test's port files and programs share two workers: to start them for each command takes seconds."""
     with foreign_code_apart():
         yield

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -15,8 +16,11 @@ _HIDDEN = (_python_effects.STATE, _python_effects.RANDOM, _python_effects.CLOCK)
 _COUNTED = (bool, int, float, str, type(None), list, tuple, dict, set)
 """Types of attributes in which a step may count."""
 
-_OF_KERAS = frozenset(vars(keras.Model()))
-"""Attributes that Keras itself sets."""
+
+@functools.cache
+def _attributes_of_keras() -> frozenset[str]:
+    """The attributes that Keras itself sets. To make a model starts TensorFlow's threads, which an import must not."""
+    return frozenset(vars(keras.Model()))
 
 
 def check_methods(model: Any) -> None:
@@ -42,7 +46,7 @@ def check_methods(model: Any) -> None:
 
 def state_of(model: Any) -> dict[str, str]:
     """What Python keeps in a model and in objects of the user's classes that it holds, by attribute."""
-    attributes = {name: value for name, value in vars(model).items() if name not in _OF_KERAS}
+    attributes = {name: value for name, value in vars(model).items() if name not in _attributes_of_keras()}
     own = {name: value for name, value in attributes.items() if _is_of_user(type(value)) and hasattr(value, "__dict__")}
     return _counts("", attributes) | {
         name: text for owner, value in own.items() for name, text in _counts(f"{owner}.", vars(value)).items()
@@ -53,7 +57,7 @@ def _counts(prefix: str, attributes: Mapping[str, Any]) -> dict[str, str]:
     return {
         f"{prefix}{name}": repr(value)
         for name, value in attributes.items()
-        if name not in _OF_KERAS and (isinstance(value, _COUNTED) or type(value).__module__ == "itertools")
+        if name not in _attributes_of_keras() and (isinstance(value, _COUNTED) or type(value).__module__ == "itertools")
     }
 
 

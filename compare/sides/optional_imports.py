@@ -7,7 +7,11 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-OPTIONAL = {"tf_reference._framework": ("sklearn", "jax"), "tf_reference._strategies": ("sklearn", "jax")}
+OPTIONAL = {
+    "tf_reference._framework": ("sklearn", "jax"),
+    "tf_reference._strategies": ("sklearn", "jax"),
+    "compare.sides.model_host": ("sklearn", "jax"),
+}
 """By the module that hosts a framework.
 
 Keras's wrappers for scikit-learn and TensorFlow Lite's converter take a quarter of the time of importing TensorFlow

@@ -55,10 +55,9 @@ def start(
       Ending: the program is ending.
       OSError: there is no such program.
     """
-    pipe, (theirs, ours) = subprocess.PIPE, os.pipe()
-    variables = {**environment, SCRATCH: str(_root_of(folder) or ""), LIFELINE: str(theirs)}
+    theirs, ours = os.pipe()
     try:
-        process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=log, env=variables, pass_fds=[theirs])
+        process = launch(command, log, {**environment, SCRATCH: str(_root_of(folder) or "")}, theirs)
     except OSError:
         os.close(ours)
         raise
@@ -72,6 +71,18 @@ def start(
         forget(process)
         raise Ending("the program is ending")
     return process
+
+
+def launch(
+    command: Sequence[str], log: IO[bytes], environment: Mapping[str, str], lifeline: int
+) -> subprocess.Popen[bytes]:
+    """Start a process with pipes and a lifeline.
+
+    Raises:
+      OSError: there is no such program.
+    """
+    pipe, variables = subprocess.PIPE, {**environment, LIFELINE: str(lifeline)}
+    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=log, env=variables, pass_fds=[lifeline])
 
 
 def death_of(process: subprocess.Popen[bytes]) -> IO[bytes] | None:

@@ -1,0 +1,245 @@
+"""Workers of tests are forks of processes that have imported the framework: half of all time would go to imports.
+
+The second worker with the same name, arguments and environment variables starts a *parent*, which imports what
+that worker imports. Each further one is a fork of it: a process with nothing but these imports, as a new one would be.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+
+from compare.sides import processes, worker
+from compare.sides.optional_imports import left_out
+from compare.sides.settings import pin
+
+_MODULES = {
+    "tf": ("tf_reference._framework",),
+    "jax": ("jaxport._framework",),
+    "models": ("compare.sides.model_host", "tf_reference._inspecting", "tf_reference._keras_compiled"),
+    "modules": ("compare.sides.module_host", "jaxport._module_reading"),
+}
+"""By the name of a worker, the modules that its parent imports. Workers of other names are not forked."""
+
+_OF_EACH = ("TMPDIR", "PYTEST_CURRENT_TEST", processes.SCRATCH, processes.LIFELINE)
+"""Variables that differ from worker to worker, and that no import reads."""
+
+_MOST_PARENTS = 6
+"""How many parents there are at once, each with 200 to 400 MB."""
+
+_launch = processes.launch
+
+_Key = tuple[tuple[str, ...], tuple[tuple[str, str], ...]]
+
+
+class Forked(subprocess.Popen[bytes]):
+    """A process that another one forked, with what `compare.sides` uses of `Popen`."""
+
+    def __init__(self, pid: int, stdin: IO[bytes], stdout: IO[bytes], status: int) -> None:
+        self.args = "worker"
+        self.pid, self.stdin, self.stdout, self.stderr = pid, stdin, stdout, None
+        self.returncode: int | None = None
+        self._status = status
+
+    def poll(self) -> int | None:
+        return self._read_status(0)
+
+    def wait(self, timeout: float | None = None) -> int:
+        returncode = self._read_status(timeout)
+        if returncode is None:
+            raise subprocess.TimeoutExpired("worker", timeout or 0)
+        return returncode
+
+    def send_signal(self, sig: int) -> None:
+        # The parent reports the end after it has collected the process: until then the number is that of the process.
+        if self.poll() is None:
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, sig)
+
+    def __del__(self, _maxsize: int = sys.maxsize, _warn: Any = None) -> None:
+        if self.returncode is None:
+            os.close(self._status)
+
+    def _read_status(self, timeout: float | None) -> int | None:
+        if self.returncode is None and select.select([self._status], [], [], timeout)[0]:
+            text = os.read(self._status, 16)
+            self.returncode = int(text) if text else -signal.SIGKILL
+            os.close(self._status)
+        return self.returncode
+
+
+class _Parent:
+    """A process that has imported what a worker imports, and forks."""
+
+    def __init__(self, arguments: Sequence[str], environment: Mapping[str, str]) -> None:
+        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            command = [sys.executable, "-P", __file__, str(theirs.fileno()), *arguments]
+            self._process = subprocess.Popen(
+                command, env={**environment, "TMPDIR": tempfile.gettempdir()}, pass_fds=[theirs.fileno()]
+            )
+
+    def fork(self, log: IO[bytes], environment: Mapping[str, str], lifeline: int) -> Forked:
+        requests, stdin = os.pipe()
+        stdout, replies = os.pipe()
+        status, theirs = os.pipe()
+        descriptors = [requests, replies, log.fileno(), lifeline, theirs]
+        pid, message = b"", json.dumps({"environment": dict(environment), "folder": os.getcwd()}).encode()
+        socket.send_fds(self._socket, [message], descriptors)
+        for descriptor in (requests, replies, theirs):
+            os.close(descriptor)
+        with suppress(ConnectionResetError):
+            pid = self._socket.recv(16)
+        if not pid:
+            for descriptor in (stdin, stdout, status):
+                os.close(descriptor)
+            raise OSError("expected a fork, found that the parent of workers ended: standard error says why")
+        return Forked(int(pid), os.fdopen(stdin, "wb"), os.fdopen(stdout, "rb"), status)
+
+    def close(self) -> None:
+        self._socket.close()
+        self._process.kill()
+        self._process.wait()
+
+
+class Parents:
+    """The parents of this process of tests."""
+
+    def __init__(self) -> None:
+        self._parents: dict[_Key, _Parent] = {}
+        self._seen: set[_Key] = set()
+
+    def launch(
+        self, command: Sequence[str], log: IO[bytes], variables: Mapping[str, str], lifeline: int
+    ) -> subprocess.Popen[bytes]:
+        """As `compare.sides.processes.launch`."""
+        arguments = tuple(command[4:])
+        is_ours = [*command[:4]] == [sys.executable, "-P", "-m", "compare.sides.worker"] and arguments[0] in _MODULES
+        key = arguments, tuple(sorted((name, text) for name, text in variables.items() if name not in _OF_EACH))
+        if not is_ours or key not in self._seen:
+            self._seen.add(key)
+            return _launch(command, log, variables, lifeline)
+        # `Popen` says so, too: tests that may start no process are told apart by it.
+        sys.audit("subprocess.Popen", command[0], list(command), None, None)
+        return self._parent(key, variables).fork(log, variables, lifeline)
+
+    def close(self) -> None:
+        for parent in self._parents.values():
+            parent.close()
+
+    def _parent(self, key: _Key, variables: Mapping[str, str]) -> _Parent:
+        parent = self._parents.pop(key, None) or _Parent(key[0], variables)
+        self._parents[key] = parent
+        if len(self._parents) > _MOST_PARENTS:
+            self._parents.pop(next(iter(self._parents))).close()
+        return parent
+
+
+@contextmanager
+def forked_workers() -> Iterator[None]:
+    """Start workers as forks meanwhile."""
+    parents = Parents()
+    processes.launch = parents.launch
+    try:
+        yield
+    finally:
+        processes.launch = _launch
+        parents.close()
+
+
+def _serve(channel: socket.socket, arguments: Sequence[str]) -> None:
+    """Import, then fork for each request; a child returns from here."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    name, *threads = arguments
+    pin(int(threads[0]) if threads else None)
+    gc.disable()
+    with left_out(worker.HOSTED[name]):
+        for module in _MODULES[name]:
+            importlib.import_module(module)
+    gc.freeze()
+    gc.enable()
+    _check_threads()
+    wakeup, ours = os.pipe()
+    os.set_blocking(ours, False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(ours, warn_on_full_buffer=False)
+    statuses: dict[int, int] = {}
+    while True:
+        ready, _, _ = select.select([channel, wakeup], [], [])
+        if wakeup in ready:
+            os.read(wakeup, 1 << 12)
+            _report_ends(statuses)
+        if channel not in ready:
+            continue
+        message, descriptors, _, _ = socket.recv_fds(channel, 1 << 20, 5)
+        if not message:
+            os._exit(0)
+        with warnings.catch_warnings():
+            # JAX warns of forks, since they would lose its threads. It has none before it is used.
+            warnings.simplefilter("ignore")
+            pid = os.fork()
+        if not pid:
+            signal.set_wakeup_fd(-1)
+            for number in (signal.SIGCHLD, signal.SIGINT):
+                signal.signal(number, signal.SIG_DFL)
+            channel.close()
+            for descriptor in (wakeup, ours, *statuses.values()):
+                os.close(descriptor)
+            _become(json.loads(message), descriptors)
+            return
+        statuses[pid] = descriptors.pop()
+        for descriptor in descriptors:
+            os.close(descriptor)
+        channel.send(str(pid).encode())
+
+
+def _check_threads() -> None:
+    """Fail where an import has started a thread: no fork would have it. NumPy's own start again in a fork."""
+    names = {task: (task / "comm").read_text().strip() for task in Path("/proc/self/task").iterdir()}
+    own = names[Path("/proc/self/task") / str(os.getpid())]
+    others = {*names.values()} - {own}
+    assert not others, f"expected imports that start no threads, found {sorted(others)}"
+
+
+def _report_ends(statuses: dict[int, int]) -> None:
+    while statuses:
+        pid, status = os.waitpid(-1, os.WNOHANG)
+        if not pid:
+            return
+        descriptor = statuses.pop(pid)
+        with suppress(BrokenPipeError):
+            os.write(descriptor, str(os.waitstatus_to_exitcode(status)).encode())
+        os.close(descriptor)
+
+
+def _become(request: Mapping[str, Any], descriptors: Sequence[int]) -> None:
+    """Give a fork the files, variables and folder of the worker that it becomes."""
+    *standard, lifeline, status = descriptors
+    os.close(status)
+    for number, descriptor in enumerate(standard):
+        os.dup2(descriptor, number)
+        os.close(descriptor)
+    os.environ.clear()
+    os.environ.update(request["environment"] | {processes.LIFELINE: str(lifeline)})
+    os.chdir(request["folder"])
+    tempfile.tempdir = None
+
+
+if __name__ == "__main__":
+    with socket.socket(fileno=int(sys.argv[1])) as _channel:
+        _serve(_channel, sys.argv[2:])
+    sys.argv = [str(Path(worker.__file__)), *sys.argv[2:]]
+    worker.main()
