@@ -106,6 +106,7 @@ class _Parent:
         if not pid:
             for descriptor in (stdin, stdout, status):
                 os.close(descriptor)
+            self._process.wait()  # until it has said why
             raise OSError("expected a fork, found that the parent of workers ended: standard error says why")
         return Forked(int(pid), os.fdopen(stdin, "wb"), os.fdopen(stdout, "rb"), status)
 
