@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,8 @@ class RememberingSide(Side):
         self._loading: Mapping[str, Any] = {}
         self._is_touched = False
         self._answers: dict[str, dict[str, Reply | SideError]] = {}
+        self._bytes = Counter[str]()
+        """How many bytes the arrays of the answers take, by function."""
         self._changes: dict[str, Reply] = {}
 
     @property
@@ -73,6 +76,7 @@ class RememberingSide(Side):
         key = method if method == "load" else _key(method, parameters, arrays)
         if key not in answers:
             answers[key] = self._ask(method, parameters, arrays)
+            self._bytes[self._current] += _count_bytes(answers[key])
             self._forget_oldest()
         answer = answers[key]
         if isinstance(answer, SideError):
@@ -112,17 +116,19 @@ class RememberingSide(Side):
         except SideError as error:
             if error.lost or method == "load":
                 self._in_worker = ""
-                self._answers.pop(self._current, None)
+                self._forget(self._current)
                 raise
             return error
         self._in_worker = self._current
         return reply
 
     def _forget_oldest(self) -> None:
-        sizes = {key: _count_bytes(answers.values()) for key, answers in self._answers.items()}
-        while len(sizes) > 1 and sum(sizes.values()) > MOST_BYTES:
-            oldest = next(key for key in sizes if key != self._current)
-            del sizes[oldest], self._answers[oldest]
+        while len(self._answers) > 1 and self._bytes.total() > MOST_BYTES:
+            self._forget(next(key for key in self._answers if key != self._current))
+
+    def _forget(self, function: str) -> None:
+        self._answers.pop(function, None)
+        del self._bytes[function]
 
 
 class RememberingPool(Pool):
@@ -168,6 +174,5 @@ def _key(method: str, parameters: Parameters, arrays: Arrays | None) -> str:
     return digest.hexdigest()
 
 
-def _count_bytes(answers: Iterable[Reply | SideError]) -> int:
-    replies = (answer for answer in answers if isinstance(answer, Reply))
-    return sum(array.nbytes for reply in replies for array in reply.arrays.values())
+def _count_bytes(answer: Reply | SideError) -> int:
+    return sum(array.nbytes for array in answer.arrays.values()) if isinstance(answer, Reply) else 0
