@@ -16,6 +16,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -52,7 +53,8 @@ class Forked(subprocess.Popen[bytes]):
         self.args = "worker"
         self.pid, self.stdin, self.stdout, self.stderr = pid, stdin, stdout, None
         self.returncode: int | None = None
-        self._status = status
+        self._status, self._ended, self._lock = status, select.poll(), threading.Lock()
+        self._ended.register(status, select.POLLIN)
 
     def poll(self) -> int | None:
         return self._read_status(0)
@@ -74,10 +76,15 @@ class Forked(subprocess.Popen[bytes]):
             os.close(self._status)
 
     def _read_status(self, timeout: float | None) -> int | None:
-        if self.returncode is None and select.select([self._status], [], [], timeout)[0]:
-            text = os.read(self._status, 16)
-            self.returncode = int(text) if text else -signal.SIGKILL
-            os.close(self._status)
+        # As in `Popen`: while one thread waits, others learn nothing, and may send signals.
+        if self._lock.acquire(blocking=timeout != 0):
+            try:
+                if self.returncode is None and self._ended.poll(None if timeout is None else timeout * 1000):
+                    text = os.read(self._status, 16)
+                    self.returncode = int(text) if text else -signal.SIGKILL
+                    os.close(self._status)
+            finally:
+                self._lock.release()
         return self.returncode
 
 
@@ -121,6 +128,7 @@ class Parents:
 
     def __init__(self) -> None:
         self._parents: dict[_Key, _Parent] = {}
+        self._lock = threading.Lock()
         self._seen: set[_Key] = set()
 
     def launch(
@@ -135,7 +143,8 @@ class Parents:
             return _launch(command, log, variables, lifeline)
         # `Popen` says so, too: tests that may start no process are told apart by it.
         sys.audit("subprocess.Popen", command[0], list(command), None, None)
-        return self._parent(key, variables).fork(log, variables, lifeline)
+        with self._lock:
+            return self._parent(key, variables).fork(log, variables, lifeline)
 
     def close(self) -> None:
         for parent in self._parents.values():
