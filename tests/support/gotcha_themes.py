@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Mapping
 from functools import cache
+from math import ceil
 
 from runs import ZOO
 
@@ -33,8 +33,11 @@ DEAR: Mapping[str, int] = {
 CHEAP = 2
 """Seconds of a core that a port of any other theme takes."""
 
-ONE_OF_DEAR, ONE_OF_CHEAP = 3, 2
-"""Entries of a theme of which one is tried; `make zoo` tries each."""
+OF_A_THEME = 40
+"""About how many seconds of a core the ports of a theme may take: one entry of several is tried, two at least.
+
+`make zoo` tries each.
+"""
 
 
 def themes(half: int) -> list[str]:
@@ -47,22 +50,24 @@ def themes(half: int) -> list[str]:
 
 
 def seconds(theme: str) -> int:
-    """About how many seconds of a core the ports of a theme take."""
-    ports = sum(1 if entry.gotcha.is_control else 2 for entry in tried_entries((theme,)))
-    return ports * DEAR.get(theme, CHEAP)
+    """About how many seconds of a core the ports of a theme take that a session tries."""
+    return _seconds(theme, tried_entries((theme,)))
 
 
 def tried_entries(themes: Collection[str]) -> list[Entry]:
-    """The entries of some themes that a session tries, in the order of the catalogue: of each theme one of a few."""
-    number: Counter[str] = Counter()
-    entries: list[Entry] = []
-    for entry in _catalogue.entries():
-        if entry.theme in themes:
-            step = ONE_OF_DEAR if entry.theme in DEAR else ONE_OF_CHEAP
-            if ZOO or number[entry.theme] % step == 0:
-                entries.append(entry)
-            number[entry.theme] += 1
-    return entries
+    """The entries of some themes that a session tries, in the order of the catalogue."""
+    return [entry for theme in _catalogue.themes() if theme in themes for entry in _tried_of(theme)]
+
+
+def _tried_of(theme: str) -> list[Entry]:
+    entries = [entry for entry in _catalogue.entries() if entry.theme == theme]
+    step = min(ceil(_seconds(theme, entries) / OF_A_THEME), ceil(len(entries) / 2))
+    return entries if ZOO else entries[::step]
+
+
+def _seconds(theme: str, entries: Collection[Entry]) -> int:
+    ports = sum(1 if entry.gotcha.is_control else 2 for entry in entries)
+    return ports * DEAR.get(theme, CHEAP)
 
 
 def not_as_said(theme: str, chosen: tuple[str, ...]) -> list[str]:
