@@ -34,7 +34,9 @@ _BROKEN_ZIP = (
 """What zipfile raises at damaged, encrypted or unknown data."""
 _BROKEN_HEAD = (ValueError, TypeError, SyntaxError, TokenError, OverflowError, RecursionError, MemoryError)
 """What NumPy raises at the head of an array that is none: it reads it as Python writes literals."""
-_END, _END_64, _END_BYTES, _LONGEST_COMMENT = b"PK\x05\x06", b"PK\x06\x07", 22, 1 << 16
+_END, _END_BYTES, _LONGEST_COMMENT = b"PK\x05\x06", 22, 1 << 16
+_END_64, _LOCATOR_64, _END_64_BYTES = b"PK\x06\x06", b"PK\x06\x07", 56
+"""Of a zip above 2 GiB: its end, and 20 bytes behind that which say where it is."""
 
 
 class Unusable(Exception):
@@ -241,13 +243,17 @@ def _within(size: int, most: int, what: str = "") -> None:
 def _check_directory(file: BinaryIO) -> None:
     """Refuse a long list of files before it is read. The end of a zip says how long it is."""
     size = file.seek(0, os.SEEK_END)
-    file.seek(max(0, size - _END_BYTES - _LONGEST_COMMENT))
+    start = file.seek(max(0, size - _END_BYTES - _LONGEST_COMMENT))
     tail = file.read()
     position = tail.rfind(_END)
     if position < 0 or len(tail) - position < _END_BYTES:
         raise zipfile.BadZipFile("its end is missing")
-    if tail[:position].rfind(_END_64) == position - 20 >= 0:
-        raise zipfile.BadZipFile("zip64: its files are too large or too many")
     (directory,) = struct.unpack_from("<L", tail, position + 12)
+    file.seek(max(0, start + position - 20 - _END_64_BYTES))
+    end_64 = file.read(min(start + position, 20 + _END_64_BYTES))
+    if end_64[-20:].startswith(_LOCATOR_64):
+        if not end_64[:-20].startswith(_END_64):
+            raise zipfile.BadZipFile("the end of its zip64 is missing")
+        (directory,) = struct.unpack_from("<Q", end_64, 40)
     _within(directory, MOST_DIRECTORY_BYTES, "a zip whose list of files has ")
     file.seek(0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import keyword
 import re
 from collections.abc import Iterable
@@ -15,7 +16,14 @@ OF_MODULES = frozenset({
 OF_FILES = frozenset({"self", "jax", "jnp", "nnx", "nn", "optax", "jaxport", "rngs", "Any"})
 """Names that a written file has for something else."""
 
+OF_SCRIPTS = frozenset({
+    "ArraySpec", "CONSTANTS", "CUSTOM", "Console", "DataError", "EXAMPLES", "HERE", "Mapping", "ORIGINAL", "Path",
+    "RECEIPT", "TRAINED", "TrainState", "Training", "Workload",
+})  # fmt: skip
+"""Names with a capital that a written file has for something else, beside classes of the model."""
+
 _TAKEN = OF_MODULES | OF_FILES | {*keyword.kwlist, *keyword.softkwlist}
+_TAKEN_BY_CLASSES = _TAKEN | OF_SCRIPTS | {*dir(builtins)}
 _LONGEST = 60
 
 
@@ -37,7 +45,8 @@ def class_identifier(name: str) -> str:
     """A name as that of a class: "mobilenet_v2" -> "MobilenetV2"."""
     parts = [part for part in re.split(r"[^A-Za-z0-9]+", name) if part]
     camel_case = "".join(part[0].upper() + part[1:] for part in parts)[:_LONGEST]
-    return camel_case if camel_case and camel_case[0].isalpha() and camel_case not in _TAKEN else f"Model{camel_case}"
+    is_free = camel_case not in _TAKEN_BY_CLASSES and camel_case[:1].isalpha()
+    return camel_case if is_free else f"Model{camel_case}"
 
 
 def snake(class_name: str) -> str:

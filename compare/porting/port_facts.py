@@ -12,7 +12,7 @@ from compare.porting.port_source import Sizes, port_name
 from compare.porting.safe_expressions import tensors
 from compare.porting.training_source import Training
 from compare.porting.written_classes import Written
-from workloads._architecture import Architecture, Tensor
+from workloads._architecture import Architecture, Tensor, drawn_size
 
 
 @dataclass(frozen=True)
@@ -77,8 +77,11 @@ def _loading(name: str) -> Sequence[str]:
 def _linen_loading(architecture: Architecture, source: Written) -> Sequence[str]:
     (graph,) = (graph for graph in architecture.graphs if not graph.model)
     tensors_read = [graph.tensors[number] for number in graph.inputs.values()]
-    # Sizes that the input leaves open are those of one example here: `init` needs some.
-    shapes = [tuple(size or 1 for size in tensor.shape) for tensor in tensors_read]
+    # `init` calls the module, so that sizes which the input leaves open have to survive its pooling.
+    shapes = [
+        tuple(drawn_size(size, len(tensor.shape)) if axis else size or 1 for axis, size in enumerate(tensor.shape))
+        for tensor in tensors_read
+    ]
     inputs = ", ".join(
         f"jnp.zeros({shape}, {tensor.dtype!r})" for shape, tensor in zip(shapes, tensors_read, strict=True)
     )

@@ -71,7 +71,7 @@ def make(seed: int) -> tuple[Any, Any]:
     return model, {optimizer}
 
 
-def step(model: Any, optimizer: Any, batch: Mapping[str, Any]) -> Any:
+def step(model: Any, optimizer: Any, batch: dict[str, Any]) -> Any:
     """Train on a batch; its loss before that."""
     return train_step(model, optimizer, ({inputs_text}), {f"({targets_text})" if len(targets) != 1 else targets_text})
 
@@ -88,7 +88,7 @@ def _spec(name: str, array: DrawnInput) -> str:
 
 _IMPORTS = """\
 import argparse
-from collections.abc import Mapping
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -101,10 +101,13 @@ from rich.progress import track
 from workloads import ArraySpec, DataError, describe_examples, read_examples
 """
 
+_OTHER_MODEL = "expected this model in {manager.directory}, found another: name a new folder"
+_NO_FOLDER = "expected a folder to write to, found {folder} ({error.strerror}): name another"
+
 _BODY = f'''
 def checkpoints(folder: str | Path) -> ocp.CheckpointManager:
     """The last two epochs in a folder."""
-    options = ocp.CheckpointManagerOptions(max_to_keep=2, enable_async_checkpointing=False)
+    options = ocp.CheckpointManagerOptions(max_to_keep=2, create=False, enable_async_checkpointing=False)
     return ocp.CheckpointManager(Path(folder).absolute(), options=options)
 
 
@@ -115,10 +118,18 @@ def restore(manager: ocp.CheckpointManager, model: Any, optimizer: Any) -> int:
         try:
             state = manager.restore(epoch, args=ocp.args.StandardRestore(nnx.state((model, optimizer))))
         except (KeyError, ValueError) as error:
-            line = f"expected this model in {{manager.directory}}, found another: name a new folder"
-            raise DataError(line) from error
+            raise DataError(f"{_OTHER_MODEL}") from error
         nnx.update((model, optimizer), state)
     return epoch
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a checkpoint that cannot be written, before an epoch is lost."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise DataError(f"{_NO_FOLDER}") from error
 
 
 def train(options: argparse.Namespace) -> None:
@@ -127,6 +138,7 @@ def train(options: argparse.Namespace) -> None:
     model, optimizer = make(options.seed)
     if not options.from_scratch:
         jaxport.weights.load(model, Path(__file__).with_name({WEIGHTS!r}))
+    check_folder(options.checkpoint)
     count, console = len(next(iter(data.values()))), Console(stderr=True)
     with checkpoints(options.checkpoint) as manager:
         start = restore(manager, model, optimizer)
@@ -141,7 +153,9 @@ def train(options: argparse.Namespace) -> None:
             loss = np.average(losses, weights=[len(batch) for batch in batches])
             print(f"epoch {{epoch}} of {{options.epochs}}: loss {{loss:.6g}}", flush=True)
             if not np.isfinite(loss):
-                raise SystemExit(f"{SCRIPT}: expected a finite loss, found {{loss}}: lower the learning rate")
+                # The last step of an epoch may leave weights whose loss is none: the next epoch finds it.
+                back = f", or remove {{options.checkpoint / str(start)}}" * (0 < start == epoch - 1)
+                raise SystemExit(f"{SCRIPT}: expected a finite loss, found {{loss}}: lower the learning rate{{back}}")
             manager.save(epoch, args=ocp.args.StandardSave(nnx.state((model, optimizer))))
 
 
@@ -151,14 +165,14 @@ def main() -> None:
     parser.add_argument("--data", type=Path, metavar="FILE.npz", help=describe_examples(EXAMPLES))
     parser.add_argument("--epochs", type=int, default=10, help="the last epoch (default: %(default)s)")
     parser.add_argument("--batch", type=int, default=32, help="examples of a step (default: %(default)s)")
-    parser.add_argument("--checkpoint", default={CHECKPOINT!r}, help="folder (default: %(default)s)")
+    parser.add_argument("--checkpoint", type=Path, default={CHECKPOINT!r}, help="folder (default: %(default)s)")
     parser.add_argument("--from-scratch", action="store_true", help="start from new weights, not the original's")
     parser.add_argument("--seed", type=int, default=0, help="of batches, dropout, new weights (default: %(default)s)")
     options = parser.parse_args()
     if options.data is None:
         raise SystemExit(f"{SCRIPT}: expected --data FILE.npz with {{describe_examples(EXAMPLES)}}: see numpy.savez")
-    if min(options.epochs, options.batch) < 1 or options.seed < 0:
-        raise SystemExit("{SCRIPT}: expected --epochs and --batch above 0 and --seed from 0: give others")
+    if min(options.epochs, options.batch) < 1 or not 0 <= options.seed < 1 << 32:
+        raise SystemExit("{SCRIPT}: expected --epochs and --batch above 0 and --seed from 0 to 2**32 - 1: give others")
     try:
         train(options)
     except (DataError, jaxport.weights.WeightsError, OSError) as error:

@@ -97,7 +97,8 @@ def _ways(facts: PortFacts) -> Iterator[str]:
         lines = (
             "from train import checkpoints, make, restore",
             "model, optimizer = make(seed=0)",
-            f'restore(checkpoints("{CHECKPOINT}"), model, optimizer)',
+            f'epoch = restore(checkpoints("{CHECKPOINT}"), model, optimizer)  # 0: there is no checkpoint',
+            "model.eval()",
         )
         yield from ("", f"- Load what `{SCRIPT}` has trained, from its Orbax checkpoint:", "", *_code(lines))
 

@@ -265,6 +265,22 @@ def test_what_is_called_once_or_short_is_no_helper_function() -> None:
     assert text_of(lambda x: short(x) + short(x * 2.0)).count("def ") == 1
 
 
+def test_inputs_and_functions_may_be_called_as_what_lines_call() -> None:
+    def looped(range, int, max):
+        for kernel in KERNELS:
+            range = tf.nn.relu(tf.tanh(range @ kernel) + max)
+        return range * int[: tf.maximum(tf.shape(int)[0], tf.shape(max)[0])] + tf.cast(tf.argmax(int), max.dtype)
+
+    inputs = [f"{name}=f32[B,8]" for name in ("range", "int", "max")]
+    made = function_source(*_function_graph.of_function(looped, model_inputs(inputs), "f"))
+    assert "for i in range(5)" in made.text and ".astype(int)" in made.text and "[:max(" in made.text
+    weights = traverse_util.unflatten_dict({f"dense_{k}/kernel": one.numpy() for k, one in enumerate(KERNELS)}, sep="/")
+    arrays = drawn(inputs)
+    np.testing.assert_allclose(run(made)(weights, *arrays), looped(*map(tf.constant, arrays)), rtol=1e-5, atol=1e-5)
+    named = function_source(*_function_graph.of_function(unrolled, model_inputs(X), "range"))
+    assert "def range_(weights" in named.text and "for i in range(5)" in named.text
+
+
 def test_the_same_function_is_the_same_text() -> None:
     assert text_of(inner_of_inner) == text_of(inner_of_inner)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
@@ -24,9 +25,13 @@ from compare.api.port_writing import check_style
 from compare.errors import RequestError
 from compare.porting.formatting import format_source
 from compare.porting.linen_classes import check_linen_use, linen_classes, linen_place
+from compare.porting.port_builders import Original
+from compare.porting.port_facts import facts_of_model
+from compare.porting.port_source import Sizes
 from compare.porting.safe_expressions import UnwritableError
 from compare.porting.styles import LINEN, Style
 from compare.porting.training_source import training_source
+from compare.porting.writing_ports import texts
 from compare.weights import constructors
 from compare.weights.linen_modules import NoLinenModuleError, linen_module
 from compare.weights.rule import Module
@@ -421,3 +426,19 @@ def test_an_unknown_style_and_modules_of_a_function_are_refused() -> None:
         check_style(NamedModel("my_tf.py:f", (), (), None, 1.0), cast(Style, "haiku"))
     with pytest.raises(RequestError, match="expected --style linen with a Keras model"):
         check_style(NamedModel("my_tf.py:f", ("x=f32[3]",), (), None, 1.0), LINEN)
+
+
+def test_what_the_readme_loads_with_survives_pooling(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An image of one pixel, of which pooling leaves none, cannot stand for an image of any size."""
+    x = keras.Input((None, None, 1))
+    halves = keras.layers.MaxPooling2D()(keras.layers.Conv2D(2, 3, padding="same")(x))
+    model = keras.Model(x, keras.layers.Concatenate()([keras.layers.UpSampling2D()(halves), x]), name="unet")
+    architecture, original = _keras_compiled.of_model(model), Original("my_tf.py:build")
+    source, training, files = texts(architecture, original, Sizes(), LINEN)
+    (tmp_path / "model_jax.py").write_text(files["model_jax.py"])
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "model_jax", raising=False)
+    facts, names = facts_of_model(architecture, source, training, original, Sizes()), dict[str, Any]()
+    exec("\n".join(facts.loading[:-1]), names)
+    assert names["shapes"]["params"]["conv2d"]["kernel"].shape == (3, 3, 1, 2)
+    assert facts.loading[-1] == 'variables = jaxport.weights.load(shapes, "weights.safetensors")'

@@ -99,4 +99,4 @@ def test_places_are_listed_and_the_verdict_is_that_of_the_rest() -> None:
 def test_a_port_with_a_script_says_how_it_is_trained_and_its_checkpoint_is_loaded() -> None:
     text = readme(port(replace(FACTS, obstacle="")), (), "port.py", None)
     assert "- Train it: `python train.py --data FILE.npz`." in text
-    assert '  restore(checkpoints("checkpoint"), model, optimizer)\n  ```\n' in text
+    assert 'restore(checkpoints("checkpoint"), model, optimizer)  # 0: there is no checkpoint\n  model.eval()\n' in text

@@ -141,10 +141,18 @@ def test_what_cannot_be_trained_is_one_line(
     script = Script(tmp_path, files, monkeypatch)
     np.savez(tmp_path / "short.npz", x=np.ones((3, 3)))
     common = ("--from-scratch", "--checkpoint", tmp_path / "checkpoint", "--data")
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(script.module, "step", lambda *_: pytest.fail("trained before it refused"))
     for arguments, line in (
         ((), "expected --data FILE.npz with x float32[n, 3], targets int32[n] from 0 to 2: see numpy.savez"),
         ((*common, tmp_path / "short.npz"), "found the arrays ['x']: write it with numpy.savez"),
         ((*common, data, "--batch", 0), "expected --epochs and --batch above 0 and --seed from 0"),
+        ((*common, data, "--seed", 1 << 32), "--seed from 0 to 2**32 - 1"),
+        (
+            (*common, data, "--checkpoint", tmp_path / "file"),
+            f"expected a folder to write to, found {tmp_path / 'file'}",
+        ),
+        ((*common, data, "--checkpoint", tmp_path / "file" / "under"), "(Not a directory): name another"),
         (("--data", data), "expected the weights of this module at "),
     ):
         with pytest.raises(SystemExit) as error:
@@ -163,6 +171,28 @@ def test_a_loss_that_is_not_finite_ends_training_and_is_not_saved(
     with pytest.raises(SystemExit, match="expected a finite loss, found nan"):
         script("--data", data, "--from-scratch", "--epochs", 3, "--checkpoint", tmp_path / "checkpoint")
     script.leaves(tmp_path / "checkpoint", 1)
+
+
+def test_an_epoch_whose_weights_have_no_finite_loss_is_named_when_training_goes_on(
+    files: Files, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script, folder = Script(tmp_path, files, monkeypatch), tmp_path / "checkpoint"
+    common = ("--data", data, "--from-scratch", "--checkpoint", folder)
+    losses = iter((1.0, np.nan, np.nan, 1.0, np.nan))
+    monkeypatch.setattr(script.module, "step", lambda *_: np.float32(next(losses)))
+    for epochs, cure in (
+        (2, "rate"),
+        (2, f"rate, or remove {folder / '1'}"),
+        (3, "rate"),
+    ):
+        with pytest.raises(SystemExit, match=f"found nan: lower the learning {cure}$"):
+            script(*common, "--epochs", epochs, "--batch", 21)
+
+
+def test_looking_for_a_checkpoint_makes_none(files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = Script(tmp_path, files, monkeypatch)
+    script.leaves(tmp_path / "other", 0)
+    assert not (tmp_path / "other").exists()
 
 
 def test_a_checkpoint_of_another_model_is_one_line(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -10,8 +11,10 @@ import pytest
 import tensorflow as tf
 
 from compare.porting import training_script
+from compare.porting.identifiers import class_identifier
 from compare.porting.port_builders import Original
 from compare.porting.port_source import Sizes
+from compare.porting.styles import LINEN, NNX, Style
 from compare.porting.writing_ports import texts
 from tf_reference import _keras_compiled
 
@@ -125,3 +128,35 @@ def test_a_model_that_a_loop_over_examples_does_not_train_has_no_script_and_says
     reason = "memory (LSTM) keeps a state from one batch to the next, so their order is yours"
     assert obstacle_of(stateful) == reason
     assert obstacle_of(two) == ""
+
+
+def names_of(text: str) -> set[str]:
+    """What a file imports or assigns to, wherever that is in it."""
+    nodes = list(ast.walk(ast.parse(text)))
+    imported = {one.asname or one.name for node in nodes if isinstance(node, ast.ImportFrom) for one in node.names}
+    return imported | {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+
+
+def named(name: str) -> keras.Model:
+    """Compiled, with dropout and statistics."""
+    x = keras.Input((4,))
+    model = keras.Model(x, L.Dropout(0.5)(L.BatchNormalization()(x)), name=name)
+    model.compile("adam", "mse")
+    return model
+
+
+@pytest.mark.parametrize("style", [NNX, LINEN])
+def test_a_class_has_no_name_that_a_file_has_for_something_else(style: Style) -> None:
+    models = [named("small"), *[pair()] * (style == NNX)]
+    every = set[str]()
+    for model in models:
+        source, _, files = texts(_keras_compiled.of_model(model), Original("my_tf.py:build"), Sizes(), style)
+        every |= {name for text in files.values() for name in names_of(text)} - {source.class_name, "Maker", "Judge"}
+    capitals = {name for name in every if name[0].isupper()}
+    assert {"Path", "Any", "Workload"} <= capitals
+    assert [name for name in capitals if class_identifier(name) == name] == []
+
+
+def test_a_model_called_as_what_the_script_imports_is_trained_by_its_class() -> None:
+    script = files_of(lambda: named("path"))[training_script.SCRIPT]
+    assert "from pathlib import Path" in script and "from model_jax import ModelPath" in script

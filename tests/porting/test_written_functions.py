@@ -1,5 +1,8 @@
 """Functions of TensorFlow as source in jax.numpy: what is written, that it computes the same, and what is left."""
 
+import sys
+import types
+
 import jax
 import numpy as np
 import pytest
@@ -7,9 +10,12 @@ import tensorflow as tf
 from written_rows import drawn, errors, run, written
 
 import jaxport
+from compare.inputs.functions import model_inputs
 from compare.porting.functions.function_ports import texts
+from compare.porting.functions.function_source import function_source
 from compare.porting.port_builders import Builder
-from tf_reference._function_graph import variable_names
+from tf_reference._function_graph import of_function, variable_names
+from workloads import ArraySpec
 
 pytestmark = pytest.mark.heavy
 
@@ -248,3 +254,19 @@ def test_weights_are_drawn_as_large_as_those_that_the_function_holds() -> None:
         "'gain': ArraySpec((2,), 'float32', low=0.5, high=2.0), 'kernel': ArraySpec((2,), 'float32', scale=0.1), "
         "'bias': ArraySpec((2,), 'float32'), 'lost': ArraySpec((2,), 'float32'), },"
     )
+
+
+@pytest.mark.parametrize("name", ["flatten", "group", "partial", "jaxport", "Path", "scaled"])
+def test_a_function_may_be_called_as_what_its_port_file_has_for_something_else(name, monkeypatch):
+    weight = tf.Variable(2.0, name="scale/by")
+    graph, arrays = of_function(lambda x: x * weight, model_inputs(["x=f32[3]"]), name)
+    made = function_source(graph, arrays)
+    port = texts(made, {"x": ArraySpec((3,))}, "my_tf.py:scaled", Builder((), "None"))["port.py"]
+    module, of_port = types.ModuleType("function_jax"), {"__file__": "port.py"}
+    exec(made.text, vars(module) | {"__file__": "f.py"}, vars(module))
+    monkeypatch.setitem(sys.modules, "function_jax", module)
+    exec(port, of_port)
+    model = of_port["build_jax"]({}, "float32")
+    weights = model.from_weights({"scale/by": np.float32(2.0)})
+    np.testing.assert_array_equal(model.forward(weights, np.ones(3, "float32")), np.full(3, 2.0))
+    assert model.to_weights(weights) == {"scale/by": 2.0}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,24 @@ def test_what_does_not_fit_is_one_line(changed: dict[str, Any], line: str, tmp_p
     with pytest.raises(DataError, match=re.escape(line.replace("PATH", str(path)))) as error:
         read_examples(path, SPECS)
     assert str(error.value).startswith("expected ") and "\n" not in str(error.value)
+
+
+def test_a_file_above_two_gibibytes_has_a_zip64_of_whose_list_the_bound_is_that_of_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "data.npz"
+    monkeypatch.setattr(zipfile, "ZIP64_LIMIT", 100)
+    np.savez(path, **arrays())
+    np.testing.assert_array_equal(read_examples(path, SPECS)["targets"], [0, 1, 2, 2])
+    data = bytearray(path.read_bytes())
+    place = data.rindex(b"PK\x06\x06")
+    data[place + 40 : place + 48] = (1 << 33).to_bytes(8, "little")
+    path.write_bytes(data)
+    with pytest.raises(DataError, match="a zip whose list of files has 8,192 MiB"):
+        read_examples(path, SPECS)
+    path.write_bytes(data.replace(b"PK\x06\x06", b"PK\x06\x00"))
+    with pytest.raises(DataError, match="the end of its zip64 is missing"):
+        read_examples(path, SPECS)
 
 
 def test_what_is_no_npz_is_one_line(tmp_path: Path) -> None:

@@ -217,12 +217,13 @@ port = Workload(
 
 def _port_builder(function: WrittenFunction) -> Builder:
     """What hands over the function and the weights that it takes, by their scopes."""
-    imports = (f"from function_jax import {function.name}", "import jaxport")
+    # Of the module: the function may be called as anything here.
+    imports, name = ("import function_jax", "import jaxport"), f"function_jax.{function.name}"
     if not function.weights:
-        return Builder(imports, f"jaxport.Model(lambda weights, *inputs: {function.name}(*inputs))")
+        return Builder(imports, f"jaxport.Model(lambda weights, *inputs: {name}(*inputs))")
     return Builder(
         ("from functools import partial", "from flax import traverse_util", *imports),
-        f'jaxport.Model({function.name}, partial(group, sep="/"), partial(flatten, sep="/"))',
+        f'jaxport.Model({name}, partial(group, sep="/"), partial(flatten, sep="/"))',
         ("group, flatten = traverse_util.unflatten_dict, traverse_util.flatten_dict",),
     )
 

@@ -25,8 +25,9 @@ from workloads._spec import Arrays
 
 MODULE, CONSTANTS = "function_jax.py", "constants.safetensors"
 WEIGHTS = "weights"
-_NAMES_OF_FILE = (WEIGHTS, "CONSTANTS", "Path", "load_file", "load_weights", "safetensors", "traverse_util")
-"""Names that a written module has for something of its own."""
+_CALLED = ("bool", "complex", "float", "int", "len", "max", "min", "range", "sum", "tuple")
+_NAMES_OF_FILE = (WEIGHTS, "CONSTANTS", "Path", "load_file", "load_weights", "safetensors", "traverse_util", *_CALLED)
+"""Names that a written module has for something of its own, and built-in functions that its lines call."""
 
 
 @dataclass(frozen=True)
