@@ -7,6 +7,7 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 
+import forked_workers
 import jax
 import pytest
 from forked_workers import Forked, Parents
@@ -33,10 +34,8 @@ def parents(monkeypatch: pytest.MonkeyPatch) -> Iterator[Parents]:
     parents.close()
 
 
-def forked(scratch: Path, name: str = "jax") -> LiveSide:
-    """The second worker of its kind: the first one is started, as ever."""
-    LiveSide(name, scratch).close()
-    side = LiveSide(name, scratch)
+def forked(scratch: Path) -> LiveSide:
+    side = LiveSide("jax", scratch)
     assert isinstance(side._process, Forked)
     return side
 
@@ -48,20 +47,20 @@ def test_a_fork_answers_in_its_own_folder_and_environment(
     assert requests.environment(side)["jax"] == jax.__version__
     side.close()
     monkeypatch.chdir(tmp_path)
-    side = LiveSide("jax", tmp_path)
-    assert isinstance(side._process, Forked)
+    side = forked(tmp_path)
     folder = Path(f"/proc/{side.pid}")
     side.wait_until_started()
     assert (folder / "cwd").resolve() == tmp_path.resolve() and Path(os.readlink(folder / "fd/2")) == side._log
     side.close()
 
 
-def test_other_variables_are_another_kind(parents: Parents, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_variables_have_another_parent(parents: Parents, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     forked(tmp_path).close()
+    forked(tmp_path).close()
+    assert len(parents.all) == 1
     monkeypatch.setenv("XLA_FLAGS", "--xla_cpu_enable_fast_min_max=true")
-    side = LiveSide("jax", tmp_path)
-    assert not isinstance(side._process, Forked)
-    side.close()
+    forked(tmp_path).close()
+    assert len(parents.all) == 2
 
 
 def test_an_end_is_reported_with_its_signal(parents: Parents, tmp_path: Path) -> None:
@@ -74,15 +73,29 @@ def test_an_end_is_reported_with_its_signal(parents: Parents, tmp_path: Path) ->
         requests.environment(side)
 
 
-def test_a_parent_whose_imports_start_threads_is_refused(
+def test_a_fork_lives_on_when_its_parent_retires(
+    parents: Parents, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(forked_workers, "_MOST_PARENTS", 1)
+    side = forked(tmp_path)
+    monkeypatch.setenv("XLA_FLAGS", "--xla_cpu_enable_fast_min_max=true")
+    forked(tmp_path).close()
+    assert len(parents.all) == 1 and side.alive
+    assert requests.environment(side)["jax"] == jax.__version__
+    side.close()
+    assert not side.alive
+
+
+def test_where_an_import_starts_a_thread_no_worker_is_a_fork(
     parents: Parents, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "sitecustomize.py").write_text(_THREAD)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    LiveSide("jax", tmp_path).close()
-    with pytest.raises(client.SideError, match="the parent of workers ended"):
-        LiveSide("jax", tmp_path)
-    assert "expected imports that start no threads, found ['planted']" in capfd.readouterr().err
+    for _ in range(2):
+        side = LiveSide("jax", tmp_path)
+        assert not isinstance(side._process, Forked)
+        side.close()
+    assert capfd.readouterr().err.count("expected imports that start no threads, found ['planted']") == 1
 
 
 def test_no_fork_outlives_its_coordinator(parents: Parents, tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """Workers of tests are forks of processes that have imported the framework: half of all time would go to imports.
 
-The second worker with the same name, arguments and environment variables starts a *parent*, which imports what
-that worker imports. Each further one is a fork of it: a process with nothing but these imports, as a new one would be.
+The first worker with a name, arguments and environment variables starts a *parent*, which imports what that worker
+imports. It and each further one are forks of it: processes with nothing but these imports, as a new one would be. What
+cannot be imported, or starts a thread, is left to a worker that is started as ever.
 """
 
 from __future__ import annotations
@@ -99,26 +100,32 @@ class _Parent:
                 command, env={**environment, "TMPDIR": tempfile.gettempdir()}, pass_fds=[theirs.fileno()]
             )
 
-    def fork(self, log: IO[bytes], environment: Mapping[str, str], lifeline: int) -> Forked:
+    def fork(self, log: IO[bytes], environment: Mapping[str, str], lifeline: int) -> Forked | None:
+        """A new process; None where the parent has ended, and says on standard error why."""
         requests, stdin = os.pipe()
         stdout, replies = os.pipe()
         status, theirs = os.pipe()
         descriptors = [requests, replies, log.fileno(), lifeline, theirs]
         pid, message = b"", json.dumps({"environment": dict(environment), "folder": os.getcwd()}).encode()
-        socket.send_fds(self._socket, [message], descriptors)
+        with suppress(BrokenPipeError):
+            socket.send_fds(self._socket, [message], descriptors)
         for descriptor in (requests, replies, theirs):
             os.close(descriptor)
         with suppress(ConnectionResetError):
             pid = self._socket.recv(16)
-        if not pid:
-            for descriptor in (stdin, stdout, status):
-                os.close(descriptor)
-            self._process.wait()  # until it has said why
-            raise OSError("expected a fork, found that the parent of workers ended: standard error says why")
-        return Forked(int(pid), os.fdopen(stdin, "wb"), os.fdopen(stdout, "rb"), status)
+        if pid:
+            return Forked(int(pid), os.fdopen(stdin, "wb"), os.fdopen(stdout, "rb"), status)
+        for descriptor in (stdin, stdout, status):
+            os.close(descriptor)
+        self._process.wait()  # until it has said why
+        return None
+
+    def retire(self) -> None:
+        """Let it fork no more, and end once its forks have."""
+        self._socket.close()
 
     def close(self) -> None:
-        self._socket.close()
+        self.retire()
         self._process.kill()
         self._process.wait()
 
@@ -127,9 +134,10 @@ class Parents:
     """The parents of this process of tests."""
 
     def __init__(self) -> None:
-        self._parents: dict[_Key, _Parent] = {}
+        self.all: dict[_Key, _Parent] = {}
         self._lock = threading.Lock()
-        self._seen: set[_Key] = set()
+        self._retired: list[_Parent] = []
+        self._refused: set[_Key] = set()
 
     def launch(
         self, command: Sequence[str], log: IO[bytes], variables: Mapping[str, str], lifeline: int
@@ -138,23 +146,26 @@ class Parents:
         arguments = tuple(command[4:])
         is_ours = [*command[:4]] == [sys.executable, "-P", "-m", "compare.sides.worker"] and arguments[0] in _MODULES
         key = arguments, tuple(sorted((name, text) for name, text in variables.items() if name not in _OF_EACH))
-        if not is_ours or key not in self._seen:
-            self._seen.add(key)
-            return _launch(command, log, variables, lifeline)
-        # `Popen` says so, too: tests that may start no process are told apart by it.
-        sys.audit("subprocess.Popen", command[0], list(command), None, None)
-        with self._lock:
-            return self._parent(key, variables).fork(log, variables, lifeline)
+        if is_ours and key not in self._refused:
+            # `Popen` says so, too: tests that may start no process are told apart by it.
+            sys.audit("subprocess.Popen", command[0], list(command), None, None)
+            with self._lock:
+                forked = self._parent(key, variables).fork(log, variables, lifeline)
+            if forked is not None:
+                return forked
+            self._refused.add(key)
+        return _launch(command, log, variables, lifeline)
 
     def close(self) -> None:
-        for parent in self._parents.values():
+        for parent in (*self.all.values(), *self._retired):
             parent.close()
 
     def _parent(self, key: _Key, variables: Mapping[str, str]) -> _Parent:
-        parent = self._parents.pop(key, None) or _Parent(key[0], variables)
-        self._parents[key] = parent
-        if len(self._parents) > _MOST_PARENTS:
-            self._parents.pop(next(iter(self._parents))).close()
+        parent = self.all.pop(key, None) or _Parent(key[0], variables)
+        self.all[key] = parent
+        if len(self.all) > _MOST_PARENTS:
+            self._retired.append(self.all.pop(next(iter(self.all))))
+            self._retired[-1].retire()
         return parent
 
 
@@ -187,8 +198,9 @@ def _serve(channel: socket.socket, arguments: Sequence[str]) -> None:
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(ours, warn_on_full_buffer=False)
     statuses: dict[int, int] = {}
-    while True:
-        ready, _, _ = select.select([channel, wakeup], [], [])
+    is_open = True
+    while is_open or statuses:
+        ready, _, _ = select.select([channel, wakeup] if is_open else [wakeup], [], [])
         if wakeup in ready:
             os.read(wakeup, 1 << 12)
             _report_ends(statuses)
@@ -196,7 +208,8 @@ def _serve(channel: socket.socket, arguments: Sequence[str]) -> None:
             continue
         message, descriptors, _, _ = socket.recv_fds(channel, 1 << 20, 5)
         if not message:
-            os._exit(0)
+            is_open = False
+            continue
         with warnings.catch_warnings():
             # JAX warns of forks, since they would lose its threads. It has none before it is used.
             warnings.simplefilter("ignore")
@@ -214,6 +227,7 @@ def _serve(channel: socket.socket, arguments: Sequence[str]) -> None:
         for descriptor in descriptors:
             os.close(descriptor)
         channel.send(str(pid).encode())
+    os._exit(0)
 
 
 def _check_threads() -> None:
