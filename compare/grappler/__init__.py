@@ -1,1 +1,4 @@
-"""What the graph optimizer did: a graph before and after it aligned, and each change ascribed to a pass. Pure."""
+"""Changes of TensorFlow's graph optimizer: aligns the graphs before and after it, and names the pass of each change.
+
+All functions are pure.
+"""

@@ -1,6 +1,6 @@
-"""A graph before and after the optimizer held against each other: what went, what came, what changed, and into what.
+"""Aligns a graph before and after the optimizer: finds removed, added and changed nodes, and what replaced them.
 
-Only what both graphs show is said. A node that went without leaving a trace in those that read it is "gone".
+Conclusions follow from the two graphs alone. A removed node is "gone" if the nodes that read it show no replacement.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from compare.record.grappler_part import (
 )
 
 NEW_OPERATIONS = (FOLDED, FUSED, REPLACED, CAME)
-"""Kinds of a node that may stand for others."""
+"""Kinds of nodes that may replace others."""
 
 
 def align_nodes(before: Sequence[OptimizedNode], after: Sequence[OptimizedNode]) -> tuple[NodeRewrite, ...]:
-    """Every node that went, came or changed, in the order of the graphs; of those that went no kind is known yet."""
+    """All removed, changed and added nodes, in the order of the graphs, without reasons for removals."""
     left, right = by_name(before), by_name(after)
     changes = [_change(node, right.get(name)) for name, node in left.items()]
     came = [NodeRewrite(name=name, kind=CAME, after=node) for name, node in right.items() if name not in left]
@@ -58,13 +58,13 @@ def _change(before: OptimizedNode, after: OptimizedNode | None) -> NodeRewrite |
 def explain_rewrites(
     rewrites: Sequence[NodeRewrite], before: Sequence[OptimizedNode], after: Sequence[OptimizedNode]
 ) -> tuple[NodeRewrite, ...]:
-    """The same with what became of each node that went."""
-    account = _Account(rewrites, by_name(before), by_name(after))
-    return tuple(account.of(rewrite) if rewrite.kind == GONE else rewrite for rewrite in rewrites)
+    """The rewrites with a reason for each removed node."""
+    removals = _Removals(rewrites, by_name(before), by_name(after))
+    return tuple(removals.explain(rewrite) if rewrite.kind == GONE else rewrite for rewrite in rewrites)
 
 
-class _Account:
-    """What became of the nodes that went."""
+class _Removals:
+    """Explains why nodes were removed."""
 
     def __init__(self, rewrites: Sequence[NodeRewrite], before: Graph, after: Graph) -> None:
         self._before, self._after = before, after
@@ -77,52 +77,52 @@ class _Account:
         for name, first in self._canonical.items():
             self._copies[first].append(name)
 
-    def of(self, rewrite: NodeRewrite) -> NodeRewrite:
+    def explain(self, rewrite: NodeRewrite) -> NodeRewrite:
         node = self._before[rewrite.name]
         if function_of(node) in self._functions_gone:
-            return rewrite  # inlined, dropped, or under another name: the graphs do not say which
+            return rewrite  # inlined, dropped or renamed: the graphs do not show which
         if not self._readers[node.name]:
             return replace(rewrite, kind=UNREAD)
         rules: Sequence[tuple[str, Callable[[OptimizedNode], Iterable[str]]]] = (
-            (MERGED, self._copy),
-            (ABSORBED, self._became),
-            (BYPASSED, self._read_instead),
-            (ABSORBED, self._new_instead),
+            (MERGED, self._find_copy),
+            (ABSORBED, self._find_changed_readers),
+            (BYPASSED, self._find_bypass),
+            (ABSORBED, self._find_new_nodes),
         )
         for kind, rule in rules:
             into = tuple(dict.fromkeys(rule(node)))
             if into:
                 return replace(rewrite, kind=kind, into=into)
-        went = all(reader not in self._after for reader in self._readers[node.name])
-        return replace(rewrite, kind=READERS_WENT if went else GONE)
+        lost_readers = all(reader not in self._after for reader in self._readers[node.name])
+        return replace(rewrite, kind=READERS_WENT if lost_readers else GONE)
 
-    def _readers_left(self, node: OptimizedNode) -> list[OptimizedNode]:
-        """Those that read a node before, as they are after, without those that went."""
+    def _remaining_readers(self, node: OptimizedNode) -> list[OptimizedNode]:
+        """The optimized nodes that read a node before the optimizer ran."""
         return [self._after[name] for name in self._readers[node.name] if name in self._after]
 
-    def _newly_read(self, reader: OptimizedNode) -> set[str]:
-        """What a reader reads now, and did not, or not as often."""
+    def _new_inputs(self, reader: OptimizedNode) -> set[str]:
+        """The nodes that a reader did not read before, or read fewer times."""
         now, then = (Counter(map(node_of, node.inputs)) for node in (reader, self._before[reader.name]))
         return set(now - then)
 
-    def _copy(self, node: OptimizedNode) -> Iterable[str]:
-        """The node that computes the same, where all that read this one read that one now."""
-        newly = [self._newly_read(reader) for reader in self._readers_left(node)]
+    def _find_copy(self, node: OptimizedNode) -> Iterable[str]:
+        """The node that computes the same value, if all remaining readers now read it."""
+        newly = [self._new_inputs(reader) for reader in self._remaining_readers(node)]
         others = self._copies[self._canonical[node.name]] if newly else ()
         return [other for other in others if other in self._after and all(other in names for names in newly)][:1]
 
-    def _read_instead(self, node: OptimizedNode) -> Iterable[str]:
-        """What it read, itself or through others that went, where all that read this one read that now."""
-        above = self._beyond(node.name, lambda name: reads(self._before[name]))
-        by_reader = [sorted(above & self._newly_read(reader)) for reader in self._readers_left(node)]
+    def _find_bypass(self, node: OptimizedNode) -> Iterable[str]:
+        """The inputs of the node, also through removed nodes, if all remaining readers now read one of them."""
+        above = self._search(node.name, lambda name: reads(self._before[name]))
+        by_reader = [sorted(above & self._new_inputs(reader)) for reader in self._remaining_readers(node)]
         return [name for names in by_reader for name in names] if by_reader and all(by_reader) else ()
 
-    def _below(self, node: OptimizedNode) -> list[OptimizedNode]:
-        """What is left of what read a node, itself or through others that went."""
-        return [self._after[name] for name in sorted(self._beyond(node.name, lambda name: self._readers[name]))]
+    def _consumers(self, node: OptimizedNode) -> list[OptimizedNode]:
+        """The remaining nodes that read a node, directly or through removed nodes."""
+        return [self._after[name] for name in sorted(self._search(node.name, lambda name: self._readers[name]))]
 
-    def _beyond(self, start: str, following: Callable[[str], Iterable[str]]) -> set[str]:
-        """The first nodes that are left, through those that went."""
+    def _search(self, start: str, following: Callable[[str], Iterable[str]]) -> set[str]:
+        """The first remaining nodes on each path from a node; paths continue through removed nodes."""
         open_, seen_names, names_after = [start], {start}, set[str]()
         while open_:
             for name in set(following(open_.pop())) - seen_names:
@@ -133,22 +133,22 @@ class _Account:
                     open_.append(name)
         return names_after
 
-    def _became(self, node: OptimizedNode) -> Iterable[str]:
-        """What it led to, where all of that is another operation now."""
-        below = [reader.name for reader in self._below(node)]
+    def _find_changed_readers(self, node: OptimizedNode) -> Iterable[str]:
+        """The consumers of the node, if each of them has another operation now."""
+        below = [reader.name for reader in self._consumers(node)]
         return below if set(below) <= self._new else ()
 
-    def _new_instead(self, node: OptimizedNode) -> Iterable[str]:
-        """The new nodes that all it led to reads now, or is."""
+    def _find_new_nodes(self, node: OptimizedNode) -> Iterable[str]:
+        """The new nodes, if each consumer is one or reads one."""
         by_reader = [
-            [reader.name] if reader.name in self._new else sorted(self._newly_read(reader) & self._new)
-            for reader in self._below(node)
+            [reader.name] if reader.name in self._new else sorted(self._new_inputs(reader) & self._new)
+            for reader in self._consumers(node)
         ]
         return [name for names in by_reader for name in names] if by_reader and all(by_reader) else ()
 
 
 def _canonical(graph: Graph) -> dict[str, str]:
-    """By node, the first that computes the same: one operation with equal attributes of inputs that are the same."""
+    """By node, the first node with the same value: equal operation, attributes and inputs."""
     first = {name: name for name in graph}
     while True:
         by_computed: dict[object, str] = {}
@@ -174,11 +174,11 @@ def _readers(graph: Graph) -> dict[str, list[str]]:
 
 
 def group_rewrites(rewrites: Sequence[NodeRewrite]) -> tuple[NodeRewrite, ...]:
-    """The same with a number for those that hang together: of the same passes, one standing for the other."""
+    """The rewrites, each with the number of its group: related nodes that the same passes changed."""
     by_node = {rewrite.name: rewrite for rewrite in rewrites}
     beside: dict[str, set[str]] = defaultdict(set)
     for rewrite in rewrites:
-        for name in _hanging_together(rewrite, by_node):
+        for name in _related_nodes(rewrite, by_node):
             if name in by_node and passes_of(by_node[name]) == passes_of(rewrite):
                 beside[name].add(rewrite.name)
                 beside[rewrite.name].add(name)
@@ -189,8 +189,8 @@ def group_rewrites(rewrites: Sequence[NodeRewrite]) -> tuple[NodeRewrite, ...]:
     return tuple(replace(rewrite, group=numbers[rewrite.name]) for rewrite in rewrites)
 
 
-def _hanging_together(rewrite: NodeRewrite, by_node: Mapping[str, NodeRewrite]) -> Iterable[str]:
-    """What stands for a node that went, and the nodes that came for a new operation to read."""
+def _related_nodes(rewrite: NodeRewrite, by_node: Mapping[str, NodeRewrite]) -> Iterable[str]:
+    """The nodes that replace a removed node, or the added nodes that a new operation reads."""
     if rewrite.kind == ABSORBED:
         return rewrite.into
     if rewrite.after is None or rewrite.kind not in NEW_OPERATIONS:
@@ -199,7 +199,7 @@ def _hanging_together(rewrite: NodeRewrite, by_node: Mapping[str, NodeRewrite]) 
 
 
 def passes_of(rewrite: NodeRewrite) -> object:
-    """Equal of changes that the same experiments show."""
+    """A value that is equal for rewrites that the same experiments show."""
     return rewrite.needs, rewrite.alone, rewrite.always, rewrite.differs
 
 

@@ -1,4 +1,4 @@
-"""Which pass made a change: shown by graphs in which one pass was switched off, or was the only one."""
+"""Finds the pass that made each change, from graphs that were optimized without one pass or with one pass alone."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from compare.record.grappler_part import NodeRewrite
 
 
 def needing(rewrites: Sequence[NodeRewrite], without: Mapping[str, Graph]) -> tuple[NodeRewrite, ...]:
-    """The same with the passes that each change needs: it is not there where one of these alone is switched off.
+    """The rewrites, each with the passes that it needs: without one of them, the optimizer does not make the change.
 
     Args:
-      without: by pass, the graph after the optimizer with this pass switched off.
+      without: by pass, the graph that was optimized without it.
     """
     return tuple(
         replace(
@@ -30,19 +30,21 @@ def needing(rewrites: Sequence[NodeRewrite], without: Mapping[str, Graph]) -> tu
 def made_alone(
     rewrites: Sequence[NodeRewrite], without: Mapping[str, Graph], alone: Mapping[str, Graph], none: Graph | None
 ) -> tuple[NodeRewrite, ...]:
-    """The same with the passes that make a change by themselves, where no single one is needed.
+    """The rewrites that need no single pass, each with the passes that make it without the others.
 
     Args:
-      without: by pass, the graph after the optimizer with this pass switched off.
-      alone: by pass, the graph after the optimizer with all others switched off.
-      none: the graph with every pass switched off: what is changed there no pass made. None where it is not known.
+      without: by pass, the graph that was optimized without it.
+      alone: by pass, the graph that was optimized with it alone.
+      none: the graph that was optimized without any pass: no pass made the changes in it. None if unknown.
     """
     return tuple(
-        rewrite if rewrite.needs or none is None else _alone(rewrite, without, alone, none) for rewrite in rewrites
+        rewrite if rewrite.needs or none is None else _find_maker(rewrite, without, alone, none) for rewrite in rewrites
     )
 
 
-def _alone(rewrite: NodeRewrite, without: Mapping[str, Graph], alone: Mapping[str, Graph], none: Graph) -> NodeRewrite:
+def _find_maker(
+    rewrite: NodeRewrite, without: Mapping[str, Graph], alone: Mapping[str, Graph], none: Graph
+) -> NodeRewrite:
     if _is_made(rewrite, none):
         return replace(rewrite, always=True)
     making = tuple(name for name, graph in alone.items() if _is_made(rewrite, graph))

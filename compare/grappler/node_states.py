@@ -1,4 +1,4 @@
-"""What a node of a graph is, for two graphs to be held against each other: operation, inputs, attributes, value."""
+"""Reads and compares the nodes of a graph: operation, inputs, attributes and value."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ Graph = Mapping[str, OptimizedNode]
 
 CONSTANT = "Const"
 ARGUMENTS = ("_Arg", "_DeviceArg")
-"""No two of these are the same, whatever their attributes are."""
+"""Operations of arguments: two nodes are never equal, even with equal attributes."""
 
 _FUSED_OPS = "fused_ops"
 
 
 def by_name(nodes: Sequence[OptimizedNode]) -> dict[str, OptimizedNode]:
-    """A graph of its nodes."""
+    """The graph of these nodes."""
     return {node.name: node for node in nodes}
 
 
 def node_of(tensor: str) -> str:
-    """The name of the node that a tensor is of, or that is waited for: "a:1", "a:output:0" and "^a" are of "a"."""
+    """The node of a tensor or control input: "a" for "a:1", "a:output:0" and "^a"."""
     return tensor.removeprefix("^").partition(":")[0]
 
 
 def names_called(nodes: Iterable[OptimizedNode]) -> set[str]:
-    """The functions that nodes name, and some texts that name none: an attribute does not say what it is."""
+    """Names of functions that the nodes call; attributes are untyped here, so other texts are included too."""
     return {name for node in nodes for text in node.attributes.values() for name in text.split(", ")}
 
 
 def function_of(node: OptimizedNode) -> str:
-    """The function that a node is of, if it is of one: else a scope of names, or its own name."""
+    """The function that contains a node; for a node outside functions, its first name scope or its own name."""
     return node.name.partition("/")[0]
 
 
@@ -52,22 +52,22 @@ def data(node: OptimizedNode) -> list[str]:
 
 
 def waits(node: OptimizedNode) -> set[str]:
-    """The nodes that it only waits for."""
+    """The control inputs of a node."""
     return {control_input for control_input in node.inputs if control_input.startswith("^")}
 
 
 def reads(node: OptimizedNode) -> set[str]:
-    """The names of all that it reads or waits for."""
+    """The names of all nodes that a node reads or waits for."""
     return set(map(node_of, node.inputs))
 
 
 def value(node: OptimizedNode) -> str:
-    """Equal of constants that hold the same; empty of anything else."""
+    """A digest of a constant's value; empty for other operations."""
     return node.constant.sha256 if node.constant else ""
 
 
 def difference(before: OptimizedNode, after: OptimizedNode) -> str:
-    """The most telling difference of two nodes of one name; empty where there is none."""
+    """The most important difference between two nodes with the same name; empty if they are equal."""
     if before.op != after.op:
         return _replacement(before, after)
     differences = {
@@ -88,10 +88,10 @@ def _replacement(before: OptimizedNode, after: OptimizedNode) -> str:
 
 
 def is_as(node: OptimizedNode | None, other: OptimizedNode | None, kind: str) -> bool:
-    """Whether a node is as another in what a kind of change is about; None is a node that is not there.
+    """Whether two nodes are equal in the respect that a kind of change concerns; None stands for an absent node.
 
     Args:
-      kind: of `difference`, or of a node that is there on one side alone.
+      kind: a result of `difference`, or the kind of a node that one graph lacks.
     """
     if node is None or other is None:
         return node is other

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 Options = Mapping[str, bool | int]
 
 PRUNING = "model_pruning"
-"""Its switch is the other way round: `disable_model_pruning`."""
+"""Its option is negated: `disable_model_pruning`."""
 
 PASSES = (
     "function_optimization",
@@ -22,12 +22,12 @@ PASSES = (
     "implementation_selector",
     PRUNING,
 )
-"""Those that are on unless they are switched off. Merging copies has no switch of its own in Python."""
+"""Passes that are on by default. Python has no option for the pass that merges copies."""
 
 ON: Options = {}
 OFF: Options = {"disable_meta_optimizer": True}
 AGAIN: Options = {"min_graph_nodes": 4}
-"""What Grappler does anyway, said once more: a function's graph is made ready anew for options that it has not seen."""
+"""Grappler's default, stated explicitly: new options make TensorFlow optimize the graph of a function again."""
 
 
 def without(*passes: str) -> Options:
