@@ -5,7 +5,7 @@ import sys
 
 
 def _forget_current_folder() -> None:
-    """Without -P, Python puts the current folder first on the path: what was received in it nobody asked to run."""
+    """Without -P, Python puts the current folder first on the path and would import files of strangers in it."""
     home = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     if not sys.flags.safe_path and sys.path[0] != home:
         del sys.path[0]

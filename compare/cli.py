@@ -207,7 +207,7 @@ def _add_command(
     """Add a command to those of the top level or of a group.
 
     Args:
-      group: that of a default member: who asks for the help of the group gets that of this member.
+      group: the group of a default member; `--help` of the group shows the help of this member.
     """
     name = command.rpartition(" ")[2]
     if command not in commands:

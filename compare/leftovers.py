@@ -1,4 +1,4 @@
-"""What a program that was killed has left: told from what another one uses by a lock, which ends with its process."""
+"""Files that a killed program left. A lock distinguishes them from those in use: it ends with its process."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO
 
 MARK = ".in-use"
-"""The file that whoever uses a folder holds locked."""
+"""The lock file of a folder; the program that uses the folder holds the lock."""
 
 
 def mark(folder: Path) -> IO[bytes] | None:
@@ -37,7 +37,7 @@ def sweep_folders(within: Path, prefix: str) -> None:
 
 
 def sweep_files(within: Path, prefix: str) -> None:
-    """Remove the files of that prefix that nobody holds locked."""
+    """Remove the files with that prefix that no program holds locked."""
     with suppress(OSError):
         for file in [entry for entry in within.iterdir() if entry.name.startswith(prefix)]:
             if _is_ours(file):
@@ -72,7 +72,7 @@ def _is_left(path: Path) -> bool:
 
 @contextmanager
 def _try_lock(path: Path) -> Iterator[bool]:
-    """Whether nobody else holds a file locked; inside, it is."""
+    """Whether no other program holds a file locked; inside the block, this one does."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:

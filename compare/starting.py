@@ -1,4 +1,4 @@
-"""The command line as a program of its own: who interrupts it while it is still being imported is told one line too."""
+"""Starts the command line: an interrupt while it is being imported ends in one line too."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    # Without -P, Python puts the current folder first on the path: what was received in it nobody asked to run.
+    # Without -P, Python puts the current folder first on the path and would import files of strangers in it.
     if not sys.flags.safe_path and sys.path[0] != str(HOME):
         del sys.path[0]
     raise SystemExit(main())

@@ -18,7 +18,7 @@ def export_function(function: Any, arguments: Sequence[Any], platform: str) -> j
     Raises:
       RuntimeError: the function calls Python back, or TensorFlow: neither is a port, and no other process could run it.
     """
-    # Only who imported it can call it, and nobody else's jaxpr is written out for this.
+    # Only a program that has imported it can call it: other jaxprs need not be searched.
     if "jax.experimental.jax2tf" in sys.modules and _CALL_TF.search(str(function.trace(*arguments).jaxpr)):
         raise RuntimeError("expected a port in JAX, found TensorFlow, called by jax2tf.call_tf: write that part in JAX")
     try:

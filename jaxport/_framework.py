@@ -324,7 +324,7 @@ def create() -> Jax:
     """This side's Framework.
 
     Raises:
-      DeviceAbsent: the device that this process was told of is not there.
+      DeviceAbsent: this process lacks the device that its environment names.
     """
     device = device_asked_for(os.environ)
     _device.require(device)

@@ -23,7 +23,7 @@ def in_mode(function: Callable[..., Any], mode: str, options: CompilerOptions | 
       options: XLA's compiler options by name.
 
     Raises:
-      RuntimeError: JAX is told to compile nothing, so that all modes were mode "eager".
+      RuntimeError: `jax_disable_jit` is set, so that all modes would be mode "eager".
     """
     if mode in (EAGER, APART):
         return function

@@ -14,7 +14,7 @@ Node = tuple[str, Any, str | None]
 
 
 def nodes(whole: nnx.Module) -> Iterator[Node]:
-    """Every node in a module, in the order of names; one that is met again is told, and not gone into."""
+    """Every node in a module, in the order of names; a repeated node is listed, without its children."""
     yield from _below(whole, "", {id(whole): ""})
 
 

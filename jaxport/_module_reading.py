@@ -1,4 +1,4 @@
-"""A Flax module of a user's file as plain data: its modules with what they were told, and its variables."""
+"""A Flax module of a user's file as plain data: its modules with their arguments, and its variables."""
 
 from __future__ import annotations
 

@@ -73,6 +73,6 @@ def _taken_out(packages: Collection[str]) -> dict[str, ModuleType]:
 
 
 def _is_own(spec: ModuleSpec | None) -> bool:
-    """Whether a module of these names is jaxport's; nobody else's where there is none on Python's path."""
+    """Whether a module with one of these names belongs to jaxport and to no other package on Python's path."""
     places = spec and spec.submodule_search_locations
     return spec is None or [Path(place).resolve() for place in places or ()] == [HOME / spec.name]

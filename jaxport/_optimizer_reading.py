@@ -100,7 +100,7 @@ def _slot(path: str, leaf: Any, nodes: Mapping[str, Any], parameter_paths: set[s
 
 
 def _closure_numbers(optimizer: optax.GradientTransformation) -> dict[str, Plain]:
-    """What functions of optax and jaxport in it were told: numbers in their closures, by FUNCTION.NAME."""
+    """The arguments of functions of optax and jaxport in it: numbers in their closures, by FUNCTION.NAME."""
     numbers: dict[str, Plain] = {}
     _closed_over(optimizer.update, numbers, set(), _HYPERPARAMETERS)
     return numbers

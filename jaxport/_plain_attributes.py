@@ -14,14 +14,14 @@ from flax import nnx
 from workloads._inspection import Plain
 
 _LONGEST = 64
-"""Of a tuple or a mapping among attributes that is told."""
+"""The most elements of a tuple or a mapping that is reported."""
 
 _DEFAULTS = frozenset({"promote_dtype", "qkv_promote_dtype", "out_promote_dtype", "ln_promote_dtype"})
 """Functions that every module holds and no port replaces."""
 
 
 def plain_attributes(attributes: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Plain]]:
-    """Those that can be told as plain data, without variables and modules."""
+    """The attributes that are plain data, without variables and modules."""
     for name, value in attributes:
         if name.startswith("_") or name in _DEFAULTS or isinstance(value, nnx.Variable | nnx.Module | nnx.Rngs):
             continue

@@ -52,7 +52,7 @@ def recall(y_true: jax.Array, y_pred: jax.Array, threshold: float = 0.5) -> jax.
 def auc(y_true: jax.Array, y_pred: jax.Array, num_thresholds: int = 200) -> jax.Array:
     """keras.metrics.AUC: the area under the ROC curve by trapezia between so many thresholds.
 
-    Predictions between two thresholds are not told apart, so that it is not the exact area.
+    Predictions between two thresholds count as equal, so that it is not the exact area.
 
     Args:
       y_true: [n], 0 and 1.

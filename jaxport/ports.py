@@ -230,7 +230,7 @@ def _module_at(module: nnx.Module, path: str) -> Any:
 
 
 class _StandIn:
-    """A method that returns what it is told to, and keeps what it was given.
+    """A method that returns preset values, and keeps its arguments.
 
     Attributes:
       value: that it returns next.

@@ -74,7 +74,7 @@ def inverse_time_decay(
 def polynomial_decay(
     initial: float, decay_steps: int, end: float = 1e-4, power: float = 1.0, cycle: bool = False
 ) -> Callable[[jax.Array, Any], jax.Array]:
-    """keras.optimizers.schedules.PolynomialDecay, whose end is 1e-4 unless told.
+    """keras.optimizers.schedules.PolynomialDecay, whose default end is 1e-4.
 
     Args:
       initial: the rate of step 0.

@@ -131,7 +131,7 @@ def _trace_once(layer: Any, first: Any, training: bool | None, wider: bool = Fal
     """One trace.
 
     Args:
-      training: what its call is told; None where it takes none.
+      training: the argument of its call; None if it takes none.
       wider: whether in float64.
 
     Raises:

@@ -38,10 +38,10 @@ class SavedVariable:
     """One variable of a checkpoint.
 
     Attributes:
-      number: of its object; -1 where no objects are told.
+      number: of its object; -1 if the checkpoint lists no objects.
       path: names of attributes from what was saved to it.
       key: of its array.
-      full_name: that it was made with; "" where that is not told.
+      full_name: its name when it was created; "" if unknown.
     """
 
     number: int

@@ -1,4 +1,4 @@
-"""Layers of the user's own that drop what they are given, as stochastic depth does: told by what their calls return."""
+"""Finds the user's layers that drop their inputs, such as stochastic depth, by the results of their calls."""
 
 from __future__ import annotations
 

@@ -282,7 +282,7 @@ class TensorFlow(Framework):
         return entries
 
     def digest(self, target: str | int) -> str:
-        """Not told."""
+        """Unknown."""
         return ""
 
     @rebuilt_once
@@ -387,7 +387,7 @@ def create() -> TensorFlow:
     """This side's Framework.
 
     Raises:
-      DeviceAbsent: the device that this process was told of is not there.
+      DeviceAbsent: this process lacks the device that its environment names.
     """
     device = device_asked_for(os.environ)
     _device.pin(device)

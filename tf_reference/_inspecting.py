@@ -114,7 +114,7 @@ def _of_model(model: Any, inputs: Sequence[Spec]) -> Inspection:
         try:
             operations, entries, values = _traced_model(model, specs)
         except UNTRACED as error:
-            # Its layers can be told all the same.
+            # Its layers can be listed all the same.
             why = _trace_problem(error)
     calls = [type(layer).call for layer in [model, *model._flatten_layers(include_self=False)]]
     return Inspection(

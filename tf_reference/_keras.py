@@ -1,4 +1,4 @@
-"""The training step as Keras runs it: what `model.fit` does with each batch, compiled as fit is told to."""
+"""The training step as Keras runs it: what `model.fit` does with each batch, compiled as `compile` says."""
 
 from __future__ import annotations
 

@@ -130,13 +130,13 @@ def _type(own_dtype: Any, dtype: str) -> str:
 
 
 def _without_compilation(config: Config) -> Config:
-    """A config without what the model was compiled with, which may name functions: it is told as data."""
+    """A config without the arguments of `compile`, which may name functions: these are returned as data."""
     return {key: value for key, value in config.items() if key != _COMPILED}
 
 
 @contextmanager
 def bounded_memory(most: int) -> Iterator[None]:
-    """Inside, this process gets so much more memory and no more: what fails then is told, and the machine stays up."""
+    """Limits the further memory of this process inside the block: a failed allocation is reported."""
     before = resource.getrlimit(resource.RLIMIT_AS)
     pages = int(_STATM.read_text().split()[0]) if _STATM.exists() else 0
     limit = pages * resource.getpagesize() + most

@@ -12,7 +12,7 @@ from workloads._inspection import Config, Layer, Plain, Training
 KERAS_LAYERS, KERAS_OPS = "keras.layers", "keras.ops"
 
 MOST_ENTRIES = 64
-"""Of a list or an object in a config: what is longer, such as a vocabulary, is told by its length."""
+"""The longest list or object of a config that is shown; of longer ones, such as a vocabulary, the length is."""
 
 LONGEST_TEXT = 200
 

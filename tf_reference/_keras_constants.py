@@ -1,4 +1,4 @@
-"""The numbers that a Keras layer was told, in the type that it computes in: Keras rounds some to float32 first."""
+"""The numeric arguments of a Keras layer, in the type that it computes in: Keras rounds some to float32 first."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TOLD: Mapping[Any, Sequence[str]] = {
     keras.layers.Rescaling: ("scale", "offset"),
     keras.layers.Normalization: ("input_mean", "input_variance"),
 }
-"""By class, the attributes that say them; None where a layer was told nothing."""
+"""By class, the attributes that hold them; None if a layer has no such argument."""
 
 _REGULARIZERS: Mapping[Any, tuple[str, Callable[[float], Any]]] = {
     # One is cast to the type of what it is of, the other multiplies what is.
@@ -24,7 +24,7 @@ _REGULARIZERS: Mapping[Any, tuple[str, Callable[[float], Any]]] = {
 
 
 def restate(layer: Any) -> None:
-    """Let a layer compute with what it was told, to float64's last digit where it computes in that.
+    """Let a layer compute with its exact arguments, to the last digit of float64 if it computes in that.
 
     `tf.convert_to_tensor` makes float32 of Python's floats, and Keras casts that: in float64 1/255 is then off by 2e-8,
     and gradients of a deep model by a hundred times as much. In float32 nothing changes.

@@ -72,7 +72,7 @@ def added_masks(layer: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) ->
         # A graph that Keras has names the mask that it added when it was made.
         masks["mask"] = bound["mask"]
     if isinstance(layer, _ATTENTION):
-        # Whatever it is told, it takes the mask that the query carries.
+        # Whatever its argument is, it takes the mask that the query carries.
         masks["query_mask"] = of(bound["query"])
     if isinstance(layer, _MERGES) and any(of(tensor) is not None for tensor in tf.nest.flatten(list(tensors.values()))):
         masks[BESIDE] = True

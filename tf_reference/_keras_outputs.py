@@ -1,4 +1,4 @@
-"""What a Keras model returns, and what `compile` was told for each output: losses, their weights and metrics."""
+"""What a Keras model returns, and the arguments of `compile` for each output: losses, their weights and metrics."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def losses(model: Any, settings: Mapping[str, Any]) -> tuple[Described | None, .
 
 
 def weights(model: Any, settings: Mapping[str, Any]) -> tuple[float, ...]:
-    """What the loss of each output is multiplied with; none where nothing is told.
+    """The weight of the loss of each output; none by default.
 
     Raises:
       Unsupported: it is no number for each loss.
@@ -68,7 +68,7 @@ def metrics(model: Any, settings: Mapping[str, Any]) -> tuple[tuple[Described, .
     if not setting:
         return ()
     if len(keras.tree.flatten(nest(model))) == 1:
-        # Of one output Keras takes them all, whatever name they are told by.
+        # For a single output Keras takes them all, whatever their names are.
         setting = [keras.tree.flatten(setting)]
     return tuple(tuple(_descriptions(of_output)) for of_output in _by_output(model, setting, "metrics"))
 

@@ -171,7 +171,7 @@ def _as_tuple(result: Any) -> Any:
 
 
 class _StandIn:
-    """Stands for the call of a layer: it returns what it is told to, and keeps what it was given.
+    """Replaces the call of a layer: it returns preset values, and keeps its arguments.
 
     Attributes:
       value: that it returns next.

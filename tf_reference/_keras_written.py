@@ -1,4 +1,4 @@
-"""Arrays set into a Keras model and saved, and steps of its optimizer: what weights that come back are held against."""
+"""Sets arrays into a Keras model, saves it and takes steps of its optimizer: checks weights that come back."""
 
 from __future__ import annotations
 

@@ -180,13 +180,13 @@ def _carefully(what: str, folder: str, act: Callable[[], None]) -> None:
     try:
         act()
     except Exception as error:  # noqa: BLE001 - as above
-        # Where this cannot be written either there is no place left to tell it: that nothing was written is told.
+        # If this cannot be written either, the caller reports that nothing was written.
         with contextlib.suppress(Exception):
             _write(folder, "reasons", {"what": what, "reason": f"{type(error).__name__}: {error}"})
 
 
 class _Noted:
-    """A context whose beginning and end are told. Nothing of it is on the call stack of what is done within."""
+    """A context that reports its beginning and end, and leaves nothing on the call stack of its block."""
 
     def __init__(self, inner: Any, tell: Callable[[int], None]) -> None:
         self._inner, self._tell = inner, tell

@@ -88,7 +88,7 @@ class _Recording:
         if not tf.executing_eagerly():
             seen_call.reason = "it is called inside of a graph"
         seen_call.received = _tensors((positional, keywords))
-        # A tensor of its own for each call, so that what this call hands back is told from what others do.
+        # A new tensor for each call, so that the results of calls can be distinguished.
         positional, keywords = tf.nest.map_structure(self._own, (positional, keywords))
         seen_call.inputs = _tensors((positional, keywords))
         self._open.append(seen_call)
@@ -212,7 +212,7 @@ def _paths(calls: Sequence[_Seen]) -> list[str]:
         for path, layer in _keras_weights.layers_by_path(root).items():
             path_of.setdefault(id(layer), "/".join(filter(None, (prefix, path))))
     paths: list[str] = []
-    # Layers that a class of Keras makes for itself have no path there: they are named by who calls them.
+    # Layers that a class of Keras creates have no path there: they get the names of their callers.
     for call in reversed(calls):
         if id(call.layer) not in path_of:
             path_of[id(call.layer)] = "/".join(filter(None, (path_of[id(call.around)], call.layer.name)))

@@ -65,7 +65,7 @@ def in_mode(function: Callable[..., Any], mode: str, tensors: Sequence[tf.Tensor
       mode: "eager" returns the function itself; all others stage it.
 
     Raises:
-      RuntimeError: TensorFlow is told to run functions eagerly, so that all modes were mode "eager".
+      RuntimeError: `run_functions_eagerly` is set, so that all modes would be mode "eager".
     """
     if mode == EAGER:
         return function
@@ -77,7 +77,7 @@ def in_mode(function: Callable[..., Any], mode: str, tensors: Sequence[tf.Tensor
 
 
 def analyse_lowering(function: Any, tensors: Sequence[tf.Tensor]) -> Analysis:
-    """Times a lowering of its own: that of the first call cannot be told apart from compiling."""
+    """Times a separate lowering: the lowering in the first call cannot be distinguished from compiling."""
     lower = function.experimental_get_compiler_ir(*tensors)
     start = time.perf_counter()
     lower(stage="hlo_serialized")

@@ -138,7 +138,7 @@ class _Following:
                 raise self.source.refusal(node)
 
     def _result(self, value: ast.expr | None) -> Any:
-        """What is returned: a loss where it is one; logs are nobody's affair."""
+        """What is returned: the loss, if there is one; logs are ignored."""
         try:
             return self.value(value) if value is not None else Is.LOGS
         except Unsupported:

@@ -86,7 +86,7 @@ def call(path: str, noted_call: Called, still: Called, numbering: Numbering) -> 
     keywords.pop("training", None)
     training = noted_call.named.get("training")
     if isinstance(training, bool) and training is still.named.get("training"):
-        # Whatever the model does, this call is told the same.
+        # This call has the same argument, whatever the model does.
         keywords[f"training={training}"] = True
     return Call(
         path,

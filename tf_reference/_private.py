@@ -140,7 +140,7 @@ def number_afresh() -> None:
 
 @contextmanager
 def policies_of(dtype: str) -> Iterator[None]:
-    """Inside, layers of Keras have this float type, also those that are told another: each asks here for its policy.
+    """Inside the block, all layers of Keras have this float type, whatever their arguments: each gets its policy here.
 
     Args:
       dtype: "float64", in which mixed precision computes as any model does.

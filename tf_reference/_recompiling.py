@@ -113,7 +113,7 @@ def _is_staged(function: Any) -> bool:
 
 
 def _options(function: Any) -> dict[str, Any]:
-    """What tf.function is told: of a plain function, to compile it; of one that is staged, what it was told before."""
+    """The options of tf.function: for a plain function, to compile it; for a staged one, its own options."""
     return _private.staged_with(function) if _is_staged(function) else {"jit_compile": True}
 
 

@@ -94,7 +94,7 @@ def line_of(frames: Sequence[Any]) -> str:
 def users_frames(traceback: Iterable[Any]) -> list[Any]:
     """The frames in the user's own code, the outermost first."""
     frames = list(traceback)
-    # What called jaxport is nobody's model: a test, a notebook, a script.
+    # The caller of jaxport is no model: a test, a notebook, a script.
     entry = next((index for index, frame in enumerate(frames) if _is_machinery(frame.filename)), -1)
     return [frame for frame in frames[entry + 1 :] if _is_users(frame.filename)]
 

@@ -119,7 +119,7 @@ def call(layer: Any, nest: Any, **keywords: Any) -> Any:
     """Call a layer as it was called first.
 
     Args:
-      keywords: what else it is told.
+      keywords: its other arguments.
     """
     first_arguments = _FIRST[layer]
     if not first_arguments.names:
@@ -169,7 +169,7 @@ def trace(layer: Any, *, training: bool = True) -> Trace:
     example = first(layer)
     inputs = [keras.Input(batch_shape=symbol.shape, dtype=symbol.dtype) for symbol in tf.nest.flatten(example)]
     nest = tf.nest.pack_sequence_as(example, inputs)
-    # As in training: a layer that then is told that it is not in training never is.
+    # As in training: a layer whose argument then says `training=False` is never in training.
     trains = {"training": training} if "training" in inspect.signature(layer.call).parameters else {}
     try:
         with _told_to_train(layer, training), _noted_calls.noting() as notes:
@@ -228,7 +228,7 @@ def other_weights(layer: Any) -> Iterator[None]:
 
 @contextmanager
 def _told_to_train(layer: Any, training: bool) -> Iterator[None]:
-    """Inside, the layers in a layer are told what Keras tells them: whether they train, where no call says it."""
+    """Inside the block, inner layers get `training` as Keras passes it, where no call states it."""
     context = layer._get_call_context()
     context.training = training
     try:

@@ -58,7 +58,7 @@ def _widen_value(value: Any) -> None:
 
 
 def _widen_array(array: np.ndarray) -> np.ndarray:
-    """Numbers as whoever wrote the graph wrote them: 0.001 was meant where a float32 holds 0.0010000000474974513."""
+    """Numbers as the author of the graph wrote them: 0.001, where a float32 holds 0.0010000000474974513."""
     kind = tf.dtypes.as_dtype(array.dtype)
     if kind.is_complex or array.size > _MOST_WRITTEN:
         return array.astype(np.complex128 if kind.is_complex else np.float64)

@@ -271,7 +271,7 @@ class OwnStep:
 
 @dataclass(frozen=True)
 class Compiled:
-    """What `model.compile` was told.
+    """The arguments of `model.compile`.
 
     Attributes:
       losses: one for each output, in the order of `outputs`; None is an output without one.

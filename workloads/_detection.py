@@ -6,7 +6,7 @@ framework and float type, although each rounds it differently, and the lower ind
 """
 
 STEPS = 4096
-"""Steps per unit of scores, logits and overlaps where they are ranked or held against a threshold."""
+"""Steps per unit of scores, logits and overlaps where they are ranked or compared with a threshold."""
 
 AREA_FLOOR = 1e-8
 """Added to the area of a union, so that two empty boxes overlap by 0: that of tf.image.non_max_suppression_padded."""

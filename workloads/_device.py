@@ -1,4 +1,4 @@
-"""The device that both sides compute on, what is pinned alike on it, and how a worker is told."""
+"""The device that both sides compute on, its common settings, and the variables that pass them to a worker."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ ON_CPU = Device()
 
 
 def device_asked_for(environment: Mapping[str, str]) -> Device:
-    """The device that this process was told of; without a word, the CPU with nothing pinned."""
+    """The device that the environment of this process names; by default the CPU with no settings."""
     kind, _, index = environment.get(DEVICE, CPU).partition(":")
     return Device(
         kind=kind,

@@ -38,7 +38,7 @@ def check_range(name: str, ends: Range) -> None:
 
 
 def usual(names: Sequence[str], ranges: Mapping[str, Range]) -> dict[str, int]:
-    """The sizes of dimensions that nobody chose: even ones, no two equal where the ranges allow it."""
+    """The default sizes of dimensions: even, and no two equal where the ranges allow it."""
     return {name: _within(_EVEN + 2 * turn, ranges.get(name, (1, LARGE))) for turn, name in enumerate(names)}
 
 

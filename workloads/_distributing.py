@@ -27,7 +27,7 @@ SUMMED, ALONE = "in-turn summed", "in-turn alone"
 """As in turn, with a mistake: gradients summed, or those of the first part alone. A judge has to see it."""
 
 LOGICAL_DEVICES = "JAXPORT_LOGICAL_DEVICES"
-"""Names to a process how many logical devices its CPU is taken apart into; JAX is also told by a flag of XLA."""
+"""The variable with the number of logical devices of a process's CPU; JAX also needs a flag of XLA."""
 
 REFERENCES = (SINGLE, IN_TURN)
 MISTAKES = (SUMMED, ALONE)

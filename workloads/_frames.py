@@ -12,7 +12,7 @@ _FRAMEWORKS = (
     *("tensorflow", "keras", "tf_keras", "wrapt", "jax", "jaxlib", "flax", "optax"),
     *("numpy", "scipy", "ml_dtypes", "opt_einsum"),
 )
-"""Installed packages whose lines are nobody's model. All others may be one: a model's code may be installed."""
+"""Installed packages that contain no user's model. All others may contain one."""
 _INSTALLED = re.compile(r"[/\\](?:site|dist)-packages[/\\]([^/\\.]+)")
 _STANDARD = re.compile(r"[/\\]lib[/\\]python3\.\d+[/\\](?!(?:site|dist)-packages[/\\])")
 _HERE = Path(__file__).parent

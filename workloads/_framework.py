@@ -226,7 +226,7 @@ class Analysis:
 class Prepared:
     """One callable step with its barrier inside, and what it cost to get there, in seconds.
 
-    A call takes `steps` steps: times of calls are told for one.
+    A call takes `steps` steps; times are those of one step.
     `around` is entered once around any number of calls and never timed: a mode that is a setting
     of the whole runtime is switched there. `analyse` may compile once more: it is called last, when
     times and memory have been taken, or not at all.

@@ -76,7 +76,7 @@ class Given:
 
 
 def value_digest(array: np.ndarray) -> str:
-    """The same for the same values in another order or shape; "" of too few to be told from others.
+    """A digest that is equal for the same values in another order or shape; "" for too few values.
 
     Args:
       array: x[...]

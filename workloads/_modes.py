@@ -123,7 +123,7 @@ MODES = (
 """Of the original, then of the port, eager before compiled."""
 
 ON_REQUEST = (TF_KERAS_GRAPH, TF_KERAS_STEPS)
-"""What nobody asks for by running a workload: a model's own `fit`, compiled otherwise than its twin says."""
+"""Modes that a run leaves out by default: a model's own `fit`, compiled otherwise than its twin says."""
 
 PORT = JAX_JIT
 """The mode in which the port is always judged."""

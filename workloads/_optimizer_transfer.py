@@ -78,7 +78,7 @@ class TargetOptimizer:
 
     Attributes:
       slots: all arrays of it.
-      told: by the name of a function of optax in it and of its argument, what it was told, as far as it is plain.
+      told: arguments of functions of optax in it that are plain data, by FUNCTION.NAME.
     """
 
     slots: tuple[TargetSlot, ...]

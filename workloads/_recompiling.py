@@ -37,7 +37,7 @@ class Staging:
 
 @dataclass(frozen=True)
 class Seen:
-    """What one call did, in seconds; None is not told apart. `entries` are signatures that the function keeps."""
+    """The times of one call in seconds; None is unknown. `entries` are signatures that the function keeps."""
 
     traces: int
     compilations: int

@@ -92,4 +92,4 @@ OPERATIONS = {
         _operation("mlp", "three dense layers", _kernels(3, biases=True)),
     )
 }
-"""By name, in the order in which they are told: from one kernel to several, library calls between."""
+"""By name, in the order of reports: from one kernel to several, with library calls between."""

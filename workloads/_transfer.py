@@ -133,7 +133,7 @@ class TargetModule:
       path: as that of a variable; "" is the whole.
       class_name: "nnx.Linear", "jaxport.layers.GRUCell", or that of a user's class. A subclass that computes by the
         `__call__` of one of the first two is named as that.
-      attributes: what its constructor was told: numbers, texts, names of dtypes and functions.
+      attributes: arguments of its constructor: numbers, texts, names of dtypes and functions.
     """
 
     path: str

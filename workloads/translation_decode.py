@@ -1,7 +1,7 @@
 """Decoding with the translation model: greedy and beam search in one compiled loop, keys and values kept.
 
 The weights are those of workloads/translation.py, given as arrays: at kinks words would tie, and which of two equal
-words comes first is nobody's mistake. No gradient flows through a search; both twins stop it.
+words comes first is no error. No gradient flows through a search; both twins stop it.
 """
 
 import math

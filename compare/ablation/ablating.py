@@ -84,7 +84,7 @@ class Asked:
 
 
 def ablate(bench: Bench, request: Asked, reporter: Reporter) -> Ablation:
-    """The full pipeline, and every omission held against it.
+    """The full pipeline, and every omission compared with it.
 
     Raises:
       SideError: the full pipeline cannot be compiled, run or timed.

@@ -38,7 +38,7 @@ class Made:
     """One compilation.
 
     Attributes:
-      digest: equal where the code is, names included; empty where that cannot be told.
+      digest: equal where the code is, names included; empty if unknown.
       code: equal where XLA wrote the same code under whatever names, and as many instructions of the same kind run in
         the same order on arrays of the same shapes.
       passes: that changed the program, in the order in which each first did.

@@ -39,7 +39,7 @@ def with_weights(record: Record, name: str, pairs: WeightPairs) -> Record:
 
 
 def with_constants(record: Record, name: str) -> Record:
-    """The record of functions that read variables: who reads that gradients pass has to know of which."""
+    """The record of functions that read variables: it names the variables whose gradients were judged."""
     parity = record.workloads[name].parity
     return record if parity is None else _keep(record, name, _add_note(parity, _OF_INPUTS))
 

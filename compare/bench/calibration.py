@@ -17,7 +17,7 @@ class ModeCalibration:
     """One mode over all runs.
 
     Attributes:
-      runs: in which the mode was held against itself.
+      runs: in which the mode was compared with itself.
       covered: of these, with a 95 % interval that contains 1.
       half_widths: of the 95 % intervals, as factors less 1, in the order of the runs.
       called: by planted slowdown, in how many runs the verdict said slower.

@@ -1,4 +1,4 @@
-"""Memory of this process: its peak and its page faults, where the platform counts, and what its allocator was told."""
+"""Memory of this process: its peak, its page faults where the platform counts them, and its allocator's settings."""
 
 from __future__ import annotations
 

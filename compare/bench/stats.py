@@ -42,7 +42,7 @@ class Ratio:
     """time(a) / time(b): below 1, a is faster. `rounds` counts those of all pairs.
 
     `between_pair_share` is the part of a round's variance, in log ratios, that comes with the pair
-    of processes and that more rounds cannot average out; None where it cannot be told.
+    of processes and that more rounds cannot average out; None if unknown.
     """
 
     ratio: float
@@ -109,7 +109,7 @@ def interval_at(estimate: Ratio, level: float) -> Interval:
 
 
 def excluding_one(null: Ratio) -> Interval | None:
-    """The interval of code that was held against itself, at the level `IDENTICAL`; None where it contains 1."""
+    """The interval of code that was compared with itself, at the level `IDENTICAL`; None where it contains 1."""
     low, high = interval_at(null, IDENTICAL)
     return None if low <= 1 <= high else (low, high)
 
@@ -124,7 +124,7 @@ def level_together(level: float, count: int) -> float:
 
 
 def equivalence_margin(nulls: Sequence[Ratio]) -> float:
-    """The relative difference too small to be told: 5 %, or the widest half-width of identical code."""
+    """The smallest relative difference that counts: 5 %, or the widest half-width of identical code."""
     return max([LEAST_MARGIN, *(null.half_width for null in nulls)])
 
 

@@ -1,4 +1,4 @@
-"""One module alone: run by several compilers on the same inputs, each held against one reference."""
+"""One module alone: run by several compilers on the same inputs, each compared with one reference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every module of a dump directory alone: read, compiled, run on drawn inputs, and held against its optimized form."""
+"""Every module of a dump directory alone: read, compiled, run on drawn inputs, and compared with its optimized form."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What autoclustering did: TensorFlow's log and graphs read, summarized, and held against each other. Pure."""
+"""Reads, summarizes and compares the log and the graphs of TensorFlow's autoclustering. All functions are pure."""

@@ -49,7 +49,7 @@ _WRITTEN: Mapping[str, Callable[[Any], list[str]]] = {
 }
 
 TRAVELS = (*_VALUES, *_FLAGS, *_REPEATED, *_WRITTEN)
-"""What a node is told as it was told here."""
+"""The options that a node gets unchanged."""
 
 
 def on_cluster(options: argparse.Namespace, with_timing: bool) -> RunResult:

@@ -65,7 +65,7 @@ class _Interrupts:
         self._writing = True
         try:
             yield
-            # All is done: who interrupts now would be told that nothing was written.
+            # All is done: an interrupt would now print that nothing was written.
             self._raised = True
         finally:
             self._writing = False
@@ -85,7 +85,7 @@ class _Interrupts:
     def _watch(self) -> None:
         if not self._next():
             return
-        # Whoever waits for a worker waits no more.
+        # No thread waits for a worker any more.
         processes.end()
         if not self._next():
             return

@@ -16,7 +16,7 @@ def ensure_utf8_paths() -> None:
     says `std::bad_cast`, and AutoGraph that it cannot write its module. Output keeps its encoding, and workers inherit
     the mode. Other locales name each byte by a character, and are left alone.
     """
-    # Set and without effect, the variable is one that Python was told to ignore: to begin again would never end.
+    # Python ignores the variable, for example because of -E: another restart would never end.
     if sys.getfilesystemencoding() != "ascii" or os.environ.get(_SWITCH) == "1" or not sys.executable:
         return
     os.environ.setdefault("PYTHONIOENCODING", f"{locale.getencoding()}:backslashreplace")

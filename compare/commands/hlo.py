@@ -1,4 +1,4 @@
-"""`jaxport hlo`: two programs held against each other, value by value."""
+"""`jaxport hlo`: compares two programs value by value."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ _OF_COMPILERS: Mapping[str, tuple[str, object]] = {
     "--inputs": ("inputs", None),
     "--target": ("targets", []),
 }
-"""Options that a dump directory does not take, with where they stand and what they are where nobody gives them."""
+"""Options that a dump directory does not take, with their attributes and default values."""
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:

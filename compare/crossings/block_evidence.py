@@ -35,7 +35,7 @@ def collect(pool: Pool, loading: Loading, whole: Mapping[Mode, Mode], reporter: 
     """Ask both sides, which have just judged it, for kernels and results in every mode.
 
     Args:
-      whole: by mode in blocks, the mode of the same side that its results are held against.
+      whole: by mode in blocks, the mode of the same side that its results are compared with.
     """
     evidence = Seen()
     for name in dict.fromkeys(mode.side for mode in whole):

@@ -41,7 +41,7 @@ class Multiprocessor:
 
 @dataclass(frozen=True)
 class Device:
-    """One device, and how XLA is told of it.
+    """One device, as XLA's compiler knows it.
 
     Attributes:
       name: as a user asks for it: "H100", "v5e:2x2".

@@ -1,4 +1,4 @@
-"""GPUs by name: what XLA's GPU compiler is told of each, and its published peaks."""
+"""GPUs by name: their descriptions for XLA's GPU compiler, and their published peaks."""
 
 from __future__ import annotations
 

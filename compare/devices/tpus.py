@@ -62,7 +62,7 @@ def find(name: str) -> Device | None:
     full_name = f"{generation}:{'x'.join(map(str, shape))}"
     topology: dict[str, str | tuple[int, ...]] = {"topology_name": full_name}
     if math.prod(shape) == 1:
-        # A host has several chips unless it is told otherwise.
+        # By default a host has several chips.
         topology["chips_per_host_bounds"] = (1, 1, 1)
     return Device(
         name=full_name,

@@ -1,4 +1,4 @@
-"""Runs of training steps held against each other by the training gate, and the first value that departs."""
+"""Compares runs of training steps by the training gate, and finds the first value that differs."""
 
 from __future__ import annotations
 

@@ -210,7 +210,7 @@ def _gotchas(operations: Iterable[Operation]) -> Iterator[Finding]:
 
 
 def _wide(operations: Iterable[Operation]) -> Iterator[Finding]:
-    """Operations of the user's that give 64 bits, which JAX narrows unless told otherwise."""
+    """Operations of the user with results of 64 bits, which JAX narrows by default."""
     for operation in operations:
         if operation.in_layer or operation.type in PLUMBING or operation.type in _SHAPES:
             continue

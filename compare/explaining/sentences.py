@@ -122,7 +122,7 @@ class Case:
 
     @property
     def comparable(self) -> Mode | None:
-        """The fastest TensorFlow mode, where its time may be held against the port's: their ratio is not withheld."""
+        """The fastest TensorFlow mode whose ratio to the port is not withheld."""
         fastest = self.fastest
         return fastest if fastest and self.ratio(PORT, fastest) else None
 

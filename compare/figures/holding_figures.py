@@ -1,4 +1,4 @@
-"""Rows, and what was measured of each, held against the documents' figures."""
+"""Compares the measurements of each row with the documents' figures."""
 
 from __future__ import annotations
 

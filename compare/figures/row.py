@@ -77,7 +77,7 @@ class Experiment:
 
 
 class Rule(Protocol):
-    """How our figures are held against that of a document."""
+    """How our figures are compared with that of a document."""
 
     def judge(self, ours: Mapping[str, Figure]) -> tuple[str, str]:
         """The verdict, one of VERDICTS, and why, in one sentence.

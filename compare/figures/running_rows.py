@@ -41,7 +41,7 @@ class ExperimentError(Foreseen):
 
 @dataclass(frozen=True)
 class Running:
-    """How experiments are run: seconds that one command may take, and who is told."""
+    """How experiments are run: the time limit of one command in seconds, and the reporter of progress."""
 
     timeout_s: float
     progress: Reporter

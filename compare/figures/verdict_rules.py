@@ -1,4 +1,4 @@
-"""How our figures are held against those of a document: rules, each of which gives a verdict and its reason."""
+"""Rules that compare our figures with those of a document; each gives a verdict and its reason."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class Change:
     Attributes:
       medians: seconds of A and of B before and after. Context only: seconds of two runs are not comparable, for
         the machine is never in the same state twice; a ratio was measured within one run.
-      margin: the relative difference too small to be told, the larger of both runs'.
+      margin: the smallest relative difference that counts, the larger of both runs'.
       reason: why it was not compared.
     """
 
@@ -105,7 +105,7 @@ def recurring(history: Sequence[Record], workload: str, ratio: str, later: int =
     Args:
       history: runs, oldest first.
       ratio: the name of a ratio, such as "jax/jit vs tf/jit".
-      later: how many of the last runs are held against the baseline.
+      later: how many of the last runs are compared with the baseline.
     """
     alike = [run for run in history if workload in run.workloads and not differences(run, history[-1], [workload])]
     earlier, latest = alike[:-later], alike[-later:]

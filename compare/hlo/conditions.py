@@ -27,7 +27,7 @@ class Condition:
     """One decision: a comparison, or a value beyond the end that it is clamped to.
 
     Attributes:
-      left, right: the values that are held against each other; one value, if the decision is about special values.
+      left, right: the compared values; one value, if the decision is about special values.
       direction: how, as HLO has it ("GT"), or one of SPECIAL.
       number: the constant among them; None where both are computed.
       line: the user's, "" where nothing tells it.

@@ -1,4 +1,4 @@
-"""Canonical levels: the forms in which two programs are held against each other, from as written to as compiled."""
+"""Canonical levels: the forms in which two programs are compared, from as written to as compiled."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _WITHOUT_FUSION = {
 
 @dataclass(frozen=True)
 class Subject:
-    """One of two programs that are held against each other.
+    """One of two compared programs.
 
     Attributes:
       label: "tf", "jax", or what a file is called.

@@ -57,7 +57,7 @@ class Written:
 
 @dataclass(frozen=True)
 class Partitions:
-    """Two partitions held against each other; everything is empty where they are one.
+    """Two partitions compared; everything is empty if they are equal.
 
     Attributes:
       matched: how many values that run code have a partner.

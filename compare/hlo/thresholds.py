@@ -19,7 +19,7 @@ _MOST_ELEMENTS = 16
 
 
 def thresholds(graph: Graph) -> tuple[float | int, ...]:
-    """The finite numbers that values are held against, integers as int, in program order and each once."""
+    """The finite constants that values are compared with, integers as int, in program order and each once."""
     return tuple(dict.fromkeys(_constants(graph, _DECIDES)))
 
 

@@ -28,7 +28,7 @@ LARGE_BYTES = 1 << 24
 """Inputs beyond this are drawn once: millions of elements are samples enough."""
 
 MOST_VARIED_ELEMENTS = 1 << 20
-"""Of all inputs at a size that nobody asked for by a range: more takes minutes."""
+"""The most bytes of all inputs at an additional size that no range names: more takes minutes."""
 
 
 @dataclass(frozen=True)
@@ -201,7 +201,7 @@ def _others(workload: Workload, dimensions: Dimensions) -> tuple[Dimensions, ...
                 sum(math.prod(spec.shape) for spec in workload.input_specs(dimensions).values()) <= MOST_VARIED_ELEMENTS
             )
         except ValueError:
-            return True  # refused for another reason, which is told where it is judged
+            return True  # refused for another reason: the judgement at this size names it
 
     return others(dimensions, workload.varying, workload.ranges, fits)
 

@@ -72,9 +72,9 @@ class Request:
       targets: devices that both programs are compiled for, which need not be here.
       modes: those that are judged and timed; empty takes all. The reference and the port itself always are.
       main_pass: what is compiled, profiled and timed; None takes the training step, or else the forward pass.
-      unrolled: so many training steps in one program are that, their times told per step; 0 takes one at a time.
+      unrolled: how many training steps one program takes, with times per step; 0 for one step per call.
       parity_size: where parity is judged, if not at the size that is compiled and timed.
-      alignment: whether the programs are held against each other, value by value.
+      alignment: whether the programs are compared value by value.
       parity_only: whether the six gates are all that is asked for: no profile, no cells, no alignment.
       fail_fast: whether passes are judged one by one, and the run stops at the first that fails and locates it.
     """

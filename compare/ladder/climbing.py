@@ -69,7 +69,7 @@ class Choice:
     Attributes:
       request: for the one workload: its size, data, sides and modes.
       reference: the port, as the user gave it.
-      locate: whether the programs of a pass that fails are held against each other.
+      locate: whether the programs of a pass that fails are compared.
       pairs: of processes that time a port of which all else holds; 0 times nothing.
     """
 

@@ -76,7 +76,7 @@ def _value(value: float | None) -> str:
 
 
 def _departing(original: Captured, port: Captured, pair: Paired, bound: float) -> list[int]:
-    """The makers of those inputs of a call that depart; of all, where they cannot be told apart."""
+    """The producers of the inputs of a call that differ; of all inputs if these cannot be distinguished."""
     if pair.inputs is None:
         return list(pair.layer.makers)
     makers: list[int] = []

@@ -42,8 +42,8 @@ class Paired:
     Attributes:
       layer: of the original.
       module: of the port.
-      inputs: by input of the module, that of the layer which it is given; None where that cannot be told.
-      inputs_agree: whether each of them has TensorFlow's values; None where that cannot be told.
+      inputs: by input of the module, the input of the layer that it gets; None if unknown.
+      inputs_agree: whether each input has TensorFlow's values; None if unknown.
       reason: why it cannot.
     """
 

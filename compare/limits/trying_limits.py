@@ -90,7 +90,7 @@ def _ways(workers: WorkerSet, limit: Limit, statement: Statement, progress: Repo
         if way == outcomes.EAGER:
             eager = outputs
             if not ways[way].outcome:
-                break  # lost: no other result could be told from it
+                break  # lost: no other result can be distinguished from it
     if statement.alone:
         workers.replace(list(workers.sides))
     return ways

@@ -78,7 +78,7 @@ def measure_machine(subject: Probed) -> Limits:
 def measure_working_set(subject: Probed, kind: str, size_bytes: int) -> Bandwidth | None:
     """The bandwidth of one kind of traffic over a working set: what fits into a cache moves faster.
 
-    None where nobody could move it: on a GPU, a side without XLA there.
+    None if it could not be moved: on a GPU, a side without XLA there.
 
     Raises:
       SideError: a side was lost.

@@ -91,7 +91,7 @@ def is_narrow(samples: Samples, precision: float) -> bool:
 
 
 def _controls(rounds_by_arm: timing.Samples) -> list[Mode]:
-    """Of each side the mode that is held against itself: the first that was timed at all."""
+    """By side, the mode that is compared with itself: the first with times."""
     names_by_side = {
         side: [name for name in CONTROL_NAMES if any(rounds_by_arm.get(Arm(Mode(side, name)), ()))] for side in SIDES
     }
@@ -99,12 +99,12 @@ def _controls(rounds_by_arm: timing.Samples) -> list[Mode]:
 
 
 def control_of(side: str, names: Sequence[str]) -> Mode | None:
-    """Of some modes of a side the one that is held against itself; None where there is none to hold."""
+    """Of some modes of a side, the one that is compared with itself; None if there is none."""
     return next((Mode(side, name) for name in CONTROL_NAMES if name in names), None)
 
 
 def _plant(mode: Mode) -> list[timing.Planted]:
-    """What was planted in each process, held against the other."""
+    """The planted differences of each process, compared with the other process."""
     other = {1: 2, 2: 1}
     return [timing.Planted(Arm(mode, copy, part), Arm(mode, other[copy])) for copy, part in SLOWDOWNS.items()]
 

@@ -167,7 +167,7 @@ def _measure_all(
         )
         return LiveSide(process.side, scratch, source.python, timeout_s, settings_here)
 
-    # The memory that these hold is told: a user's process has whatever its framework imports.
+    # Their memory is reported, and a user's process imports everything too.
     start_whole = partial(start, settings=replace(settings, whole_imports=True))
 
     reporter.stage(f"compiling{_on(plan)}", len(workloads) + 1)

@@ -73,10 +73,10 @@ class Bound:
 
 @dataclass(frozen=True)
 class Held:
-    """A leaf held against a bound.
+    """A leaf beside its bound.
 
     Attributes:
-      place: what is held against what.
+      place: what is compared with what.
       dtype: of what was found.
       far: how far it is, and where.
       bound: by its parts; None where there was nothing to measure.

@@ -14,7 +14,7 @@ from workloads._spec import Deviation
 
 @dataclass(frozen=True)
 class Place:
-    """What is held against what, and where. `stand_in` names in messages what stands in for the latter."""
+    """What is compared with what, and where. `stand_in` names in messages what replaces the latter."""
 
     workload: str
     gate: str
@@ -151,7 +151,7 @@ def modes_disagree(
 
 
 def follows(mode: str) -> str:
-    """Why a leaf is held against another mode of TensorFlow."""
+    """Why a leaf is compared with another mode of TensorFlow."""
     return f"TF's own modes disagree: compared with {mode}, which the port follows in the whole leaf"
 
 

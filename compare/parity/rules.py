@@ -24,7 +24,7 @@ CONSTANTS_FACTOR = 4
 NOISE_FACTOR = 4
 """Honest ports were measured at up to 2.1 times TensorFlow's own error per tensor."""
 FLOOR_ROUNDINGS = 8
-"""An exact original leaves no noise to measure by; a few roundings are nobody's mistake."""
+"""An exact original leaves no noise to measure by; a few roundings are no error."""
 FLOOR_ROUNDINGS_OF_FLOAT8 = 2
 """Eight roundings of a type of two or three bits are half of the largest value, or all of it."""
 AMPLIFIED_FACTOR = 4
@@ -39,7 +39,7 @@ Base = Callable[[str, float, float], float]
 
 
 def forward_base(leaf: str, scale: float, model_scale: float) -> float:
-    """Each output is held against its own size."""
+    """The error of each output is relative to its own size."""
     return SEMANTICS_BOUND
 
 

@@ -1,4 +1,4 @@
-"""Whether a layout computes the same: run on CPU devices at a small size, and held against the step on one device."""
+"""Judges whether a layout computes the same as one device: both run on CPU devices at a small size."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _judge(
 
 
 def against(name: str, axes: Mapping[str, int], results: Arrays, expected: Arrays) -> JudgedLayout:
-    """Results held against those of one device, by the gate that the four cells of program and compiler pass.
+    """Compares results with those of one device, by the gate for the four cells of program and compiler.
 
     Args:
       results: by name, of the layout.

@@ -64,7 +64,7 @@ class Caller:
             return
         if name in ALWAYS:
             raise UnwritableError(f"its call has {name}")
-        # What `training=False` says, a module does that is not told to train.
+        # A module without a call of train() does what `training=False` says.
         if value not in (False, None):
             raise UnwritableError(
                 "its call has training=True, which model(x) obeys, and which predict(), fit() and "

@@ -44,7 +44,7 @@ def drawn_input(architecture: Architecture, graph: Graph, number: int) -> DrawnI
     """How an input is drawn: rows of a table that it looks up, or the images that are rescaled."""
     tensor, reading = graph.tensors[number], list(_reading(architecture, graph, number))
     if "int" not in tensor.dtype and all(layer.class_name in EMBEDDINGS for layer in reading) and reading:
-        # Keras makes integers of them: an Input of tokens that is told no dtype has that of floats.
+        # Keras casts them to integers: an Input of tokens without a dtype has that of floats.
         tensor = replace(tensor, dtype="int32")
     for layer in reading:
         rows, scale = layer.config.get("input_dim"), layer.config.get("scale")

@@ -236,7 +236,7 @@ def _normalize(caller: Caller) -> str:
 
 
 def _draw(caller: Caller) -> str:
-    """A layer that draws in training; one that is told always, or never, to be in training says so."""
+    """A layer that draws in training; a layer whose call fixes `training` states it."""
     caller.refuse_keywords(*ALWAYS, "mask")
     training = find_training(caller)
     still = "" if training is None else f", deterministic={not training}"

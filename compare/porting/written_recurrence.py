@@ -87,7 +87,7 @@ def _carry(caller: Caller, initial: list[str]) -> str:
 
 
 def _call_text(text: str, caller: Caller, config: object, initial: list[str], mask: str | None) -> str:
-    """A call of jaxport's with what it is told by name."""
+    """A call of a function of jaxport with keyword arguments."""
     assert isinstance(config, dict)
     if mask is not None and config.get("unroll"):
         raise UnwritableError("it is given a mask and has unroll=True")

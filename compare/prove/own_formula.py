@@ -19,7 +19,7 @@ from compare.record.vocabulary import FAIL
 from workloads._framework import FORWARD, GRADIENTS, Program
 
 SAMPLES = 2
-"""Disturbed programs that are compiled; an error is held against the largest spread of a whole group of magnitudes."""
+"""Disturbed programs that are compiled; an error is compared with the largest spread of a whole group of magnitudes."""
 ROUNDINGS = 8
 """A disturbance is so many roundings, and its effect divided by them: one alone float64 can hardly hold."""
 FACTOR = 4

@@ -92,7 +92,7 @@ def examine(
     compilers = None
     if not alone:
         reporter.step("compilers")
-        # Aligned as the two own modules are held against each other below, unless values took part at this level alone.
+        # Aligned as both sides' own modules are below, unless values were used at this level alone.
         own = alignments.get(OPTIMIZED) if thorough or main_level != OPTIMIZED else None
         compilers = _compilers(pair if thorough else _without_cases(pair), alignments.get(ALGEBRA), own)
     donations = {side: _donation(side, pair) for side in pair.donations}

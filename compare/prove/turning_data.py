@@ -19,7 +19,7 @@ STEPS = 2
 """Steps of a run with changed batches: after a large step the next ones are larger still."""
 
 Missing = tuple[int, bool]
-"""A decision, by position, that went one way alone, and whether it always held."""
+"""A decision, by position, with one result on all data, and whether that was true."""
 
 
 def runs_that_turn(

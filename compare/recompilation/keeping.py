@@ -145,7 +145,7 @@ def _with_reasons(
 
 
 class _Probing:
-    """Asks the worker of a side what one call does after another; a worker that is lost is replaced and told again."""
+    """Asks the worker of a side what each call does; the replacement of a lost worker gets the calls again."""
 
     def __init__(self, workers: WorkerSet, side: str, staging: Staging) -> None:
         self._workers, self._side, self._staging = workers, side, staging

@@ -31,7 +31,7 @@ def call_unlike(before: Arrays, after: Arrays, how: Comparison) -> str:
 
     Args:
       before: as they were, each [...] of any shape and dtype.
-      after: those that are held against them, of the same shapes or larger ones.
+      after: the results that are compared with them, of the same shapes or larger ones.
       how: whether more than the shape before is looked at.
     """
     if before.keys() != after.keys():

@@ -1,4 +1,4 @@
-"""Both programs held against each other, and why compilers made different code of them."""
+"""The comparison of both programs, and why compilers made different code of them."""
 
 from __future__ import annotations
 

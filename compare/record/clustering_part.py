@@ -168,7 +168,7 @@ class NodeChange(Part, frozen=True):
 
 
 class ClusteringChanges(Part, frozen=True):
-    """Two clusterings held against each other, node by node."""
+    """Two clusterings, compared node by node."""
 
     same: bool = False
     left_out: Many[NodeChange] = ()

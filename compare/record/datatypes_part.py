@@ -65,7 +65,7 @@ class TypedRow(Part, frozen=True):
 
     dtype: Text = ""
     reference: Text = ""
-    """What the modes are held against."""
+    """What the modes are compared with."""
     stand_in: Text = ""
     """What took the place of TensorFlow's eager mode, which refuses the type; what disagrees with it is not judged."""
     modes: Many[TypedMode] = ()

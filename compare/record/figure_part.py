@@ -1,4 +1,4 @@
-"""The documents' figures beside ours: what was measured of a row, and how it is held against what a document states."""
+"""The documents' figures beside ours: the measurements of a row, and how they compare with the document."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ class OptimizedNode(Part, frozen=True):
 
 
 class NodeRewrite(Part, frozen=True):
-    """One node that went, came or changed."""
+    """One node that was removed, added or changed."""
 
     name: Text = ""
     kind: Text = ""
@@ -86,7 +86,7 @@ class NodeRewrite(Part, frozen=True):
     """Passes without which the node comes out otherwise than it does, and not as it was; asked where the others say
     nothing."""
     group: Count = None
-    """Changes of one number hang together: of the same passes, and one stands for the other."""
+    """The number of the group: related nodes that the same passes changed."""
 
 
 class ResultsHeld(Part, frozen=True):

@@ -66,7 +66,7 @@ class Comparison(Part, frozen=True, rename={"pass_": "pass"}):
     found_from: Text = ""
     """Whose array is judged: a mode of the port, or jax for its float64 arrays."""
     expected_from: Text = ""
-    """What it is held against."""
+    """The source of the expected values."""
     error: Number = None
     """Relative to the largest value; inf where arrays are not comparable, null where nothing was judged."""
     bound: Number = None

@@ -99,7 +99,7 @@ class PlannedCluster(Part, frozen=True):
 
 
 class JudgedLayout(Part, frozen=True):
-    """A layout that was run on CPU devices at size smoke, and held against the step on one device."""
+    """A layout that was run on CPU devices at size smoke, and compared with the step on one device."""
 
     layout: Text = ""
     """Its name."""

@@ -38,7 +38,7 @@ class Failure(Part, frozen=True):
     of_pass: Text = ""
     """The pass that it belongs to; empty where it is that of none alone."""
     lost: bool = False
-    """Whether nobody answered: the worker did not start, ended, or took too long."""
+    """Whether there was no answer: the worker did not start, ended, or took too long."""
 
 
 class Trajectory(Part, frozen=True):

@@ -15,7 +15,7 @@ from compare.report.showable import present
 from workloads._modes import JAX, PORT, TF, TF_JIT, Cell
 
 MOVED = 1.05
-"""What a factor makes of the time at least to be told as a cost, where the run's margin is no wider."""
+"""The smallest share of the time that is reported as a cost, unless the run's margin is wider."""
 SHARE = 0.5
 """The share of a factor's logarithm that the lesser of its swaps must have: else one swap alone makes the factor."""
 
@@ -95,7 +95,7 @@ def _ratio(cells: Mapping[str, CellTime], over: Cell, under: Cell) -> float | No
 
 
 def threshold(margin: Number) -> float:
-    """What a factor has to move the ratio by to be told, with the margin of a run's verdicts."""
+    """The smallest change of the ratio that is reported, given the margin of a run's verdicts."""
     return max(MOVED, 1 + (numbers.finite(margin) or 0.0))
 
 

@@ -36,7 +36,7 @@ class Against:
 
 
 def against(record: Record, baseline: Mode) -> tuple[Against, ...]:
-    """Every workload's modes that were held against one of them, eager before compiled.
+    """Every workload's modes that were compared with one of them, eager before compiled.
 
     Args:
       baseline: what every time is divided by.

@@ -102,7 +102,7 @@ def extra_info(name: str, plain: Mapping[str, Any], mode: str, baseline: Mode | 
 
     Args:
       mode: "jax/jit", "tf/graph", and so on.
-      baseline: what the mode's time is held against; None for what `ratio_of` says by default.
+      baseline: the mode whose time is the denominator; None for the default of `ratio_of`.
     """
     workload = files.convert_plain(plain, Workload)
     timing = workload.timing or Timing()

@@ -20,7 +20,7 @@ from workloads._modes import JAX_CELL, TF_CELL, Cell
 
 
 class Passes(Part, frozen=True):
-    """Both programs, held against each other after every pass."""
+    """Both programs, compared after every pass."""
 
     reason: Text = ""
     lines: Texts = ()

@@ -98,7 +98,7 @@ def reasons(function: TypedFunction) -> Iterator[tuple[str, str]]:
 
 
 def stand_ins(function: TypedFunction) -> Iterator[str]:
-    """What the modes are held against where that is computed in another type than theirs, after the types."""
+    """The reference of the modes after the types, where it is computed in another type than theirs."""
     types: dict[str, list[str]] = {}
     for row in function.rows:
         if row.stand_in:

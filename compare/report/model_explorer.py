@@ -53,7 +53,7 @@ def graph_collection(view: Json) -> Json:
 
 
 def graph_id(view: Json, side: str) -> str:
-    """The name of one program's graph: its label, told apart where both sides have the same."""
+    """The name of one program's graph: its label, with the side if both sides have the same."""
     own, other = (text(view, either, "label") for either in (side, SIDES[side == "left"]))
     return own if own != other else f"{own} ({side})"
 

@@ -28,7 +28,7 @@ _MODES = (Column("mode"), Column("note", "wrap"), Column("fraction of the limit"
 
 @dataclass(frozen=True)
 class Roofline:
-    """The least time that a call can take on this machine, and each mode held against it; or why that is not known."""
+    """The least time of a call on this machine and each mode's multiple of it, or why that is unknown."""
 
     sentence: str
     bounds: tuple[tuple[str, str], ...]

@@ -59,7 +59,7 @@ class PlainConsole(Console):
         return Path("standard error" if self.stderr else "standard output")
 
     def on_broken_pipe(self) -> None:
-        """A reader that went away has read enough; Rich would end the program, with an exit code that says nothing."""
+        """Ignore a closed pipe: its reader has read enough, and Rich would end the program with a meaningless code."""
         self.quiet = True
         _silence(self.file)
 

@@ -71,7 +71,7 @@ class FailureRow:
 
 @dataclass(frozen=True)
 class LeafRow:
-    """One leaf held against one bound."""
+    """One leaf beside one bound."""
 
     pass_: str
     case: str

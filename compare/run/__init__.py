@@ -1,1 +1,1 @@
-"""The joins: sides are asked, judges are told, and the record is put together."""
+"""Connects the parts of a run: asks both sides, calls the judges and builds the record."""

@@ -30,7 +30,7 @@ MOST_FILES = 20_000
 """In the folder of a port, and in each that it names. A port among more, in a home folder say, is judged again."""
 
 READ_BYTES = 1 << 20
-"""Files up to here are told apart by their bytes; larger ones, weights and data, by size and time of change."""
+"""Up to this size files are compared by their bytes; larger ones, weights and data, by size and time of change."""
 
 
 _QUOTED = re.compile(r"""(?=["']([^"'\n]{2,500})["'])""")

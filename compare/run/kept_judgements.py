@@ -151,7 +151,7 @@ class Judgements:
         """By path, stamps of the files that live sides have imported.
 
         Raises:
-          grounds.Unknown: one was changed since the judgement began: which of both it saw, nobody knows.
+          grounds.Unknown: a file changed since the judgement began, which may have read either version.
           SideError: a side cannot be asked.
         """
         live = [name for name, source in self._request.sources.items() if source.recorded is None]

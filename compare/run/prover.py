@@ -108,7 +108,7 @@ class Prover:
         # Not entered: that would start both sides, and parity alone needs neither.
         self._stack.push(self._pool)
         self._stack.enter_context(foreign_code_apart(self._timeout_s))
-        # Importing a framework takes longer than judging a small port: who asks for parity alone asks these again.
+        # Importing a framework takes longer than judging a small port: requests for parity alone share these workers.
         self._judges = Pool(self._sources, self._scratch, self._timeout_s)
         self._stack.push(self._judges)
         return self
@@ -160,7 +160,7 @@ class Prover:
         main_pass: str | None,
     ) -> Record:
         plans = (Plan(pairs, pairs, threads=available_processors()),) if pairs else ()
-        # A test tells of ratios: the machine's limits would cost it a minute, and nobody would read them.
+        # A test reports ratios: measuring the machine's limits would take a minute, and no test reads them.
         extras = Extras(limits=False)
         # A benchmark may name any mode, and is asked only after its port was judged.
         request = whole_run.Request(

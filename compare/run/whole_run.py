@@ -346,7 +346,7 @@ def _stop(instance: Prepared, parity_size: str, sides: BothSides, parity: Parity
 
 
 def _outcome(parity: Parity, lacking: bool) -> str:
-    """What the progress says of a workload: what is missing by then is told of in the end."""
+    """The line of progress about a workload; the summary at the end lists what is missing."""
     holds = {PASS: "holds", FAIL: "fails"}.get(parity.verdict or "", "is not judged")
     return f"{holds}; results are missing" if lacking else holds
 

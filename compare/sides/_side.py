@@ -92,7 +92,7 @@ class Side(ABC):
 
     name: str
     lost = False
-    """Whether somebody was told that the worker is gone, and what it had loaded with it."""
+    """Whether a caller has learned that the worker is gone, with all that it had loaded."""
 
     @property
     def alive(self) -> bool:

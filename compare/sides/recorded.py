@@ -166,7 +166,7 @@ class RecordedSide(Side):
         return reply
 
     def require(self, device: Device) -> None:
-        """Let pass what can be held against a live side on a device: programs for it, their products rounded alike.
+        """Accept what can be compared with a live side on a device: programs for it, with equal rounding of products.
 
         Raises:
           RecordedSideError: it holds programs for another one.
@@ -197,12 +197,12 @@ class RecordedSide(Side):
             raise NotRecorded(self.name, "program", f"{error}, in the recorded side {self.path.name}") from error
 
     def _scope_of(self, parameters: Parameters) -> str:
-        """Who asks by name for the pass that is recorded without one gets that."""
+        """The recorded name of a pass: "" if the pass was recorded without a name."""
         default = self._passes(parameters).get("", "")
         return _scope(parameters, default)
 
     def _passes(self, parameters: Parameters) -> dict[str, str]:
-        """Which passes a workload was recorded to be timed on, by what was asked for: "" where nobody chose."""
+        """The passes that a workload was recorded to be timed on, by the requested pass: "" for the default."""
         recordings = {
             pass_: self._kept.get(_key(_scope({**parameters, "main_pass": pass_}), "load", parameters, None))
             for pass_ in ("", *PASSES)

@@ -102,7 +102,7 @@ def _tf_cache(folder: Path | None, environment: Mapping[str, str]) -> dict[str, 
 def _jax_cache(folder: Path | None, environment: Mapping[str, str]) -> dict[str, str]:
     if folder is None:
         return {"JAX_COMPILATION_CACHE_DIR": ""} if "JAX_COMPILATION_CACHE_DIR" in environment else {}
-    # JAX keeps only what took a second to compile, unless told otherwise.
+    # By default JAX keeps only what took a second to compile.
     return {
         "JAX_COMPILATION_CACHE_DIR": str(folder),
         "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",

@@ -127,7 +127,7 @@ class WorkerSet:
         for side in sides.values():
             side.close()
         for name, side in sides.items():
-            # Whoever waited for it in another thread may have dropped it by now, or started another one.
+            # Another thread that waited for it may have dropped or replaced it by now.
             if self._sides.get(name) is side:
                 del self._sides[name]
             if self._ready.get(name) is side:

@@ -26,7 +26,7 @@ SIDE = "jax"
 
 
 class Gates:
-    """Holds the port with other options against what the port is held against; both sides are asked for that once.
+    """Judges the port with other options by the port's own evidence, which both sides give once.
 
     Args:
       pool: the sides that are asked, started when the first candidate is judged.

@@ -37,7 +37,7 @@ class Bench(Protocol):
     """What a search asks of the machine."""
 
     def digest(self, options: Options) -> str:
-        """Equal where the compiled code is; empty where that cannot be told.
+        """A digest of the compiled code; empty if unknown.
 
         Raises:
           Refused: the compiler does not take these options.

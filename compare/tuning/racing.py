@@ -22,7 +22,7 @@ class Race:
     Attributes:
       started: gives a fresh process with the workload loaded, which ends with the block.
       ready: compiles the program of a name there; fails as the process does.
-      first: the name that all others are held against: without its times there is nothing to say.
+      first: the name that all others are compared with; without its times there is no result.
       budget_s: seconds of rounds.
     """
 

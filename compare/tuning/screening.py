@@ -29,7 +29,7 @@ class Rules:
       screening: sets of processes that a candidate is seen in before it is ranked.
       confirming: further sets for the winner.
       hopeless: a candidate that comes out so much slower than the default is not timed again. Wider than what
-        identical code differs by. Not held against the fastest: what helps a little may help beside it.
+        identical code differs by. The fastest is no reference: an option that helps a little may help beside it.
     """
 
     screening: int = 3

@@ -198,7 +198,7 @@ def write_checkpoint(carriage: Carriage, path: Path, workers: WeightWorkers) -> 
     request, new_receipt = carriage.request, receipt_of(carriage, "")
     module = FlaxModule(request.module, request.optimizer)
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Beside it first: a worker that is killed while it writes leaves nothing that nobody removes.
+    # Written beside it first: the folder is removed even if the worker is killed while it writes.
     with leftovers.folder_beside(path) as beside, contextlib.ExitStack() as rollback:
         workers.write_checkpoint(module, carriage.source.inputs, _arrays(carriage), beside / path.name)
         with writing(path):

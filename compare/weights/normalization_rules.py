@@ -155,7 +155,7 @@ def _no_constants(layer: SourceLayer) -> str:
 
 
 def _statistics_problem(layer: SourceLayer) -> str:
-    """Statistics that a layer was told, and has no weights for; or of another axis than the last."""
+    """Why a layer is refused: its statistics are constructor arguments, or belong to another axis than the last."""
     return _not_last(layer) if shape_if_any(layer, "mean") else "a mean and variance of its own"
 
 

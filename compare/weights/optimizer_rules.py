@@ -169,7 +169,7 @@ def source_of(rule: OptimizerRule, slot: TargetSlot) -> Field | None:
 
 
 def told_apart(rule: OptimizerRule, config: Mapping[str, Plain], found_config: Mapping[str, Plain]) -> list[str]:
-    """The attributes of an optimizer that its counterpart was told otherwise, as what was expected and found.
+    """The attributes of an optimizer that differ from its counterpart's, as what was expected and found.
 
     Args:
       found_config: by FUNCTION.NAME, the arguments of its counterpart.

@@ -70,7 +70,7 @@ class Plan:
     Attributes:
       moves: one for every leaf.
       arrays: by the path of the variable.
-      told: every layer that a rule knows.
+      told: all layers with a rule.
       left: key of a leaf -> why it is not carried.
       findings: what does not fit; with any, nothing is written.
     """

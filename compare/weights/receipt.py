@@ -67,7 +67,7 @@ class CarriedLayer(msgspec.Struct, frozen=True):
 
 
 class CarriedOptimizer(msgspec.Struct, frozen=True):
-    """The optimizer: its rule, its attributes, those that its counterpart was told otherwise, and its variables.
+    """The optimizer: its rule, its attributes, those that differ from its counterpart's, and its variables.
 
     The key of a variable has the prefix "optimizer:", its `layer` is "", and its `leaf` the name of the slot.
     """

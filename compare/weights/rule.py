@@ -25,7 +25,7 @@ class Module:
       class_name: "nnx.Linear", "jaxport.layers.GRUCell".
       arguments: of its constructor, which it has as attributes of the same names: each is checked. A module among them
         stands in it under that name.
-      advised: likewise, but for other inputs or for training alone: one that differs is told, and refuses nothing.
+      advised: likewise, but for other inputs or for training alone: a difference is reported, and refuses nothing.
       constructed: arguments that it has no attributes of.
     """
 

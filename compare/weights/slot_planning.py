@@ -57,7 +57,7 @@ class SlotPlan:
       arrays: by the path in the state.
       left: key of a variable -> why it is not carried.
       kept: path in the state -> why that stays as it starts.
-      apart: attributes that the two were told otherwise.
+      apart: attributes that differ between the two.
       findings: what does not fit; with any, nothing is written.
     """
 

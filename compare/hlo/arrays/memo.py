@@ -21,7 +21,7 @@ class Memo(Generic[Value]):
         return value
 
     def get_all(self, keys: Sequence[Hashable], compute: Callable[[list[int]], Sequence[Value]]) -> list[Value]:
-        """The results of several keys; those that are not known are computed together, told by their places."""
+        """The results of several keys; those that are not known are computed together, by their positions."""
         # Held by name: another thread may forget all of it meanwhile.
         memory = self._known
         places: dict[Hashable, int] = {}

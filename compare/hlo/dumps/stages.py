@@ -1,4 +1,4 @@
-"""What XLA made of a module: its stages counted and held against each other, and what each dumped pass changed."""
+"""How XLA compiled a module: counts and comparisons of its stages, and the changes by each dumped pass."""
 
 from __future__ import annotations
 

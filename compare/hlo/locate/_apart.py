@@ -110,7 +110,7 @@ class _Walk:
         if len(mine.operands) != 2 or straight == ():
             return straight
         across = self._all(mine.operands, theirs.operands[::-1], depth)
-        # Which factor of a product stands first is a matter of its axes, which are held against each other.
+        # The order of the factors of a product shows in its axes, which are compared.
         if mine.opcode in COMMUTATIVE or mine.opcode == "dot":
             return min(
                 (differences for differences in (straight, across) if differences is not None), key=len, default=None

@@ -43,7 +43,7 @@ class Departure:
       left, right: where it stands. Of a missing operation `right` is the first that lacks it.
       difference: what differs, in words.
       cause, remedy: of the list of known causes; "" where none is recognised.
-      value: the departing value on both sides; None where they cannot be held against each other.
+      value: the departing value on both sides; None if they cannot be compared.
       inside: loops and branches that it stands in, outermost first.
       times: in how many places it stands on this line, such as once for every weight.
       gotchas: what to ask `jaxport lookup gotchas` for; "" where the catalogue has nothing about the cause.

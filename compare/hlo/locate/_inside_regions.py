@@ -46,7 +46,7 @@ class Entered:
 
 
 def enter(left: Entered, right: Entered, judge: Judge) -> list[Departure]:
-    """The departures inside of two loops, or of two conditionals; none where they cannot be told apart inside."""
+    """The departures inside of two loops, or of two conditionals; none if they cannot be distinguished inside."""
     if left.node.opcode != right.node.opcode or left.node.opcode not in ("while", "conditional"):
         return []
     if left.node.opcode == "while":
