@@ -41,7 +41,7 @@ MOST_HEAD_BYTES = 100 * MEBIBYTE
 """Longest head of a safetensors file: safetensors reads no longer one."""
 
 FormatNumber = Annotated[int, msgspec.Meta(ge=1)]
-"""Which version of a format a file has: an integer, and the first version is 1."""
+"""The version of a file format: an integer from 1."""
 
 _LENGTH_BYTES = 8
 _Declared = TypeVar("_Declared")

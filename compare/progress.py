@@ -78,7 +78,7 @@ class Position:
         self._count = steps if isinstance(steps, int) else len(steps)
         self._start = self._end = start
         self.number = 0
-        """Of the current step, from 1; 0 before the first."""
+        """The number of the current step, from 1; 0 before the first."""
 
     @property
     def count(self) -> int:

@@ -13,7 +13,7 @@ OTHER_BUILDS = {"tensorflow": ("tensorflow-cpu", "tensorflow-rocm", "tf-nightly"
 
 
 def own() -> str:
-    """Of jaxport; pyproject.toml is the one place that says it."""
+    """The version of jaxport; only pyproject.toml states it."""
     return find_version("jaxport") or "unknown: not installed"
 
 

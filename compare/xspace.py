@@ -15,7 +15,7 @@ SUFFIX = ".xplane.pb"
 """What the names of such files end in."""
 
 MOST_BYTES = 1024 * MEBIBYTE
-"""Of one profile: a minute of small operations has a tenth of it."""
+"""The largest profile: a minute of small operations has a tenth of it."""
 
 HOST = "/host:CPU"
 """The plane of what the host did."""

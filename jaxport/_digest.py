@@ -24,7 +24,7 @@ Content = bytes | int
 
 
 def digest(executable: Any) -> str:
-    """Of the optimized module without source lines, the machine code, and what is called in which order.
+    """A digest of the optimized module without source lines, of the machine code, and of the order of calls.
 
     Empty where this is no executable of XLA's CPU compiler: then nothing can be said.
     """

@@ -17,7 +17,7 @@ from workloads._framework import STEP, Unsupported
 
 FSDP, TENSOR = "fsdp", "tensor"
 LAYOUTS = (FSDP, TENSOR)
-"""Of `jaxport plan` too, by the same rules."""
+"""The layouts, which `jaxport plan` also has, by the same rules."""
 
 
 @dataclass(frozen=True)

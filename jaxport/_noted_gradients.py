@@ -13,4 +13,4 @@ NOTING = optax.GradientTransformation(
         jax.tree.map(jnp.add, state, updates),
     ),
 )
-"""It changes no weight, and its state is the sum of the gradients that it was given."""
+"""An optimizer that changes no weight; its state is the sum of all gradients."""

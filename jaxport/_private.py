@@ -51,7 +51,7 @@ class Executable:
 
     @property
     def executable_bytes(self) -> int | None:
-        """Of the executable as it is serialized for a cache; None where the client does not serialize this one.
+        """The size of the executable when serialized for a cache; None if the client does not serialize it.
 
         Before JAX 0.8 the client serializes it, and the executable has no such method.
         """

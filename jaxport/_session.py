@@ -31,7 +31,7 @@ from workloads._target import WeightsError, resolve
 from workloads._tree import leaves
 
 _ROUNDING = 1e-6
-"""Of the largest value: what scaling there and back may cost a weight in float32."""
+"""The largest error, relative to the largest value, of scaling a weight in float32 and back."""
 
 _WIDE = (np.float64, np.complex128)
 _X64 = "JAX_ENABLE_X64"

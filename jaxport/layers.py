@@ -342,7 +342,7 @@ class ConvLSTMCell(nnx.RNNCellBase):
 
     @property
     def num_feature_axes(self) -> int:
-        """Those of space, and the channels."""
+        """The number of spatial axes, plus 1 for the channels."""
         return len(self.kernel_size) + 1
 
 

@@ -11,7 +11,7 @@ import optax
 
 INITIAL_SCALE = 2.0**15
 GROWTH_STEPS = 2000
-"""Those of keras.optimizers.LossScaleOptimizer, after Micikevicius et al. 2018, arXiv:1710.03740, section 3.2."""
+"""The default of keras.optimizers.LossScaleOptimizer, after Micikevicius et al. 2018, arXiv:1710.03740, section 3.2."""
 
 
 class ScaledState(NamedTuple):

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from flax import nnx
 
 _ALPHA, _SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
-"""Of selu."""
+"""The constants of selu."""
 
 
 class _Noise(nnx.Module):

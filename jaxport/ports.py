@@ -27,7 +27,7 @@ _CARRIED = (nnx.Param, nnx.BatchStat, RecurrentState)
 """Variables that are parameters of a call; all others are constants."""
 
 Optimizers = optax.GradientTransformation | Mapping[str, optax.GradientTransformation]
-"""That of a step, or several by name."""
+"""The optimizer of a step, or several by name."""
 
 _RANDOM = ("rate", "dropout_rate")
 """Attributes that say how much is dropped by modules that draw for themselves."""

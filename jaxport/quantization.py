@@ -69,7 +69,7 @@ def fake_quantize_gradient(
 def _parts(
     x: jax.Array, low: ArrayLike, high: ArrayLike, num_bits: int, narrow_range: bool
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Which values lie below, above and within the range."""
+    """Masks of the values below, above and within the range."""
     least, most, _ = _moved_range(low, high, num_bits, narrow_range)
     empty = _is_empty(low, high)
     return (x < least) & ~empty, (x > most) & ~empty, ((x >= least) & (x <= most)) | empty

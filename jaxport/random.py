@@ -17,7 +17,7 @@ _MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
 _WEYL = (0x9E3779B9, 0xBB67AE85)
 _ROUNDS = 10
 _SCRAMBLING_KEY = (0x3EC8F720, 0x02461E29)
-"""Of TensorFlow: it mixes seeds by one block of Philox."""
+"""TensorFlow's key: it mixes seeds by one block of Philox."""
 _LEAST = 1e-7
 """Below it no uniform number enters a logarithm."""
 

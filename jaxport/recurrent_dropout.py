@@ -13,7 +13,7 @@ from jaxport.layers import GRUCell
 from jaxport.recurrent import gru_step
 
 Masks = tuple["jax.Array | None", "jax.Array | None"]
-"""Of the input and of the hidden state, [gates or 1, batch, features]; None where nothing is dropped."""
+"""The masks of the input and of the hidden state, [gates or 1, batch, features]; None without dropout."""
 
 
 class DroppingCell(nnx.RNNCellBase):

@@ -171,7 +171,7 @@ def _decay(trainable: Parameters) -> Any:
 
 
 def _weight_maps(dimensions: Dimensions) -> tuple[WeightMap, WeightMap]:
-    """Of what is trained, and of the moving statistics."""
+    """The maps of the trained weights and of the moving statistics."""
     modules: dict[str, Place] = {"stem": ("stem",)}
     for index, block in enumerate(resnet50.blocks(dimensions)):
         names = ["reduce", "spatial", "expand"] + ["shortcut"] * block.projected

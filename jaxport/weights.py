@@ -23,7 +23,7 @@ from workloads._foreign import Unusable
 from workloads._optimizer_transfer import PREFIX
 
 MOST_BYTES = 64 << 30
-"""Of a file of weights: those of a model of 16 billion parameters."""
+"""The largest file of weights: those of a model of 16 billion parameters."""
 
 _KEPT = "kept"
 

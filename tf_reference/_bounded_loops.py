@@ -158,7 +158,7 @@ class _Loop:
         )
 
     def counters(self) -> Iterator[_Counter]:
-        """Those any of which ends it."""
+        """The counters, each of which can end the loop."""
         open_ = list(self.condition.results)
         while open_:
             node = self.condition.node(self.condition.source(open_.pop()))

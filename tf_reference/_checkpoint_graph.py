@@ -64,7 +64,7 @@ class CheckpointGraph:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of what was saved, as it was named."""
+        """The names of the saved variables."""
         return tuple(sorted(child.local_name for child in self.proto.nodes[0].children)) if self.proto.nodes else ()
 
     def same(self, one: SavedVariable, other: SavedVariable) -> bool:

@@ -29,7 +29,7 @@ class ClosedOver(keras.Model):
         self.built = True
 
     def call(self, x: Any) -> Any:
-        """It is never called: the function is the model.
+        """Never called: the function is the model.
 
         Raises:
           NotImplementedError: always.

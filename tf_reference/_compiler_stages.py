@@ -9,7 +9,7 @@ from tf_reference import _private
 from workloads._framework import MemoryAnalysis
 
 STAGES = ("stablehlo", "hlo", "optimized_hlo")
-"""Of a program as text; the last needs the device that it is compiled for."""
+"""The stages of a program as text; the last needs the device that it is compiled for."""
 
 _UNKNOWN = "Invalid stage selected"
 """What `experimental_get_compiler_ir` says of a stage that this TensorFlow has not."""

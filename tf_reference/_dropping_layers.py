@@ -14,7 +14,7 @@ from tf_reference import _keras_variables, _same_masks, _traced_calls
 from workloads._framework import Unsupported
 
 _MOST_ELEMENTS, _MOST_EXAMPLES = 1 << 22, 1 << 13
-"""Of what a layer is called with."""
+"""The largest inputs of a layer that is tried."""
 
 _OPEN = 7
 """The size of an axis that is left open."""

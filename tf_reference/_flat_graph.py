@@ -15,10 +15,10 @@ from tf_reference._graph_nodes import definition
 from workloads._framework import Unsupported
 
 MOST_NODES = 100_000
-"""Of a graph and of all functions, each with those that it calls."""
+"""The most nodes of a graph with all functions, each with its callees."""
 
 _MOST_BYTES = 8 << 30
-"""Of all nodes, those of functions counted at each call: a file has 2 GiB."""
+"""The most bytes of all nodes, with the nodes of a function counted at each call: a file has 2 GiB."""
 
 _DEEPEST = 64
 _CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})

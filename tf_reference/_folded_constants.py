@@ -14,7 +14,7 @@ from tf_reference._graph_nodes import definition
 from tf_reference._sources import callees
 
 MOST_ELEMENTS = 1 << 22
-"""Of one array: float32 takes 16 MiB."""
+"""The most elements of one array: 16 MiB of float32."""
 MOST_ELEMENTS_IN_ALL = 1 << 24
 _MOST_MS = 20_000
 _NO_ARRAYS = (tf.string, tf.resource, tf.variant)

@@ -172,7 +172,7 @@ class TensorFlow(Framework):
     def layers(
         self, pass_: str, case: str, dtype: str, given: Sequence[Given], sent: Arrays
     ) -> tuple[LayerCalls, Arrays]:
-        """As of the protocol, op by op; the original takes no further arrays."""
+        """See the protocol; runs op by op, and the original takes no further arrays."""
         if given:
             raise Unsupported("layers of the original are called on what the original gives them alone")
         session = self._loaded.session(dtype)
@@ -308,7 +308,7 @@ class TensorFlow(Framework):
     @override
     @rebuilt_once
     def rewritten(self, pass_: str, options: OptimizerOptions) -> Rewritten:
-        """As of the protocol: the trace is the same, whatever the options."""
+        """See the protocol; the trace is the same for all options."""
         function, tensors = self._prepare_pass(pass_, GRAPH)
         concrete = function.get_concrete_function(*tensors)
         return _grappler.run_grappler(concrete, partial(finish, function, *tensors), options)
@@ -316,7 +316,7 @@ class TensorFlow(Framework):
     @override
     @rebuilt_once
     def outputs_with(self, pass_: str, case: str, options: OptimizerOptions) -> dict[str, np.ndarray]:
-        """As of the protocol, in mode graph."""
+        """See the protocol; runs in mode graph."""
         function, tensors = self._prepare_pass(pass_, GRAPH, case)
         results = _grappler.outputs(partial(finish, function, *tensors), options)
         outputs = {leaf: on_host(value) for leaf, value in results.items()}

@@ -305,7 +305,7 @@ def _graphs_called(graph: Any, node: Any) -> dict[str, Any]:
 
 
 def _attributes(node: Any, twin: Any) -> dict[str, Plain]:
-    """Those of a node, and of each dtype that another float type changes, that it does."""
+    """The attributes of a node; a dtype that changes with the float type of the model is marked."""
     own = attributes(node.node_def)
     if twin is None:
         return own

@@ -15,7 +15,7 @@ _NO_ENDS = frozenset({"NoOp", "Const", "Assert", "Assign", "AssignVariableOp", "
 _MOST_NAMES = 12
 
 Shape = tuple[int | None, ...] | None
-"""None where the rank is not known, and for a size that is not fixed."""
+"""The sizes of the axes; None for an unknown rank and for a size that is not fixed."""
 
 
 @dataclass(frozen=True)

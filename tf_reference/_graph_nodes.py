@@ -14,7 +14,7 @@ from workloads._framework import Unsupported
 from workloads._inspection import Operation, Plain
 
 MOST_NODES = 400_000
-"""Of a model: the largest of the zoo has 40,000. What is read of each is some 300 bytes."""
+"""The most nodes of a model: the largest of the zoo has 40,000, and about 300 bytes are read of each."""
 
 _LONGEST_TEXT, _MOST_ITEMS = 200, 32
 

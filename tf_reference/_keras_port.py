@@ -361,7 +361,7 @@ def _call(model: Any, arguments: Sequence[Any], training: bool) -> Any:
 
 
 def _narrow_outputs(source: str, custom: Sequence[str]) -> tuple[bool, ...]:
-    """Which outputs of the model as it is written are narrower than float32, in their order."""
+    """Whether each output of the original model is narrower than float32."""
     with _floats("float32"):
         outputs = keras.tree.flatten(_keras_outputs.nest(_make(source, "float32", custom)))
     return tuple(str(output.dtype) in NARROW for output in outputs)

@@ -1,4 +1,4 @@
-"""Which layers stand in a layer of Keras, under which names, and which variables are its own."""
+"""Finds the layers in a layer of Keras with their names, and the variables that are its own."""
 
 from __future__ import annotations
 

@@ -221,7 +221,7 @@ def _paths(calls: Sequence[_Seen]) -> list[str]:
 
 
 def _digests(layer: Any) -> tuple[str, ...]:
-    """Of its own weights: those of layers in it are theirs."""
+    """The digests of the layer's own weights, without those of inner layers."""
     inner = list(_keras_variables.children(layer))
     digests = (value_digest(np.asarray(variable)) for _, variable in _keras_variables.leaves(layer, inner))
     return tuple(sorted(filter(None, digests)))

@@ -100,7 +100,7 @@ def region_losses(logits: tf.Tensor, deltas: tf.Tensor, regions: Regions) -> tf.
 
 
 def positive_regions(regions: Regions, count: int) -> Regions:
-    """So many regions, the positive ones first, for the mask head."""
+    """The first `count` regions for the mask head, positive ones first."""
     indices = _detection.best(tf.cast(regions.labels > 0, tf.int32), count)
     return Regions(*(tf.gather(tensor, indices, batch_dims=1) for tensor in regions))
 

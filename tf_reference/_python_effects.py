@@ -24,7 +24,7 @@ _CLOCKS = frozenset({"time", "perf_counter", "monotonic", "now", "today"})
 _DRAWS = ("np.random.", "numpy.random.", "random.")
 
 DEPTH = 2
-"""So far functions of the same file that a function calls are looked into."""
+"""The depth to which callees in the same file are examined."""
 
 _MOST_WRAPPERS = 16
 """Around a function, as decorators leave them."""

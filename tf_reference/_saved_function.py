@@ -38,7 +38,7 @@ from workloads._framework import Unsupported
 from workloads._saved_graph import SavedGraph
 
 SCOPE = "saved"
-"""That the nodes of the file stand in, which keeps their names apart from those of arguments."""
+"""The name scope of the file's nodes, which keeps their names distinct from arguments."""
 
 DEFAULT = "serving_default"
 _MOST_BYTES = 64 << 30
@@ -108,7 +108,7 @@ class SavedFunction:
 
 
 def _read_in(graph: Any, tensors: Mapping[str, tf.Tensor]) -> dict[str, tf.Tensor]:
-    """Those that a node of the graph takes."""
+    """The tensors that a node of the graph reads."""
     names_taken = {tensor for node in graph.node for tensor in node.input}
     return {name: tensor for name, tensor in tensors.items() if {name, name.removesuffix(":0")} & names_taken}
 

@@ -21,7 +21,7 @@ from workloads._inspection import Config, Layer
 
 METADATA, LINES = "keras_metadata.pb", os.path.join("debug", "saved_model_debug_info.pb")
 MOST_BYTES = 256 * MEBIBYTE
-"""Of either: a model of a thousand layers has 2 MiB."""
+"""The largest size of either file: a model of a thousand layers has 2 MiB."""
 
 MOST_NESTING = 200
 _KERAS, _METRIC, _ROOT = "_tf_keras_", "_tf_keras_metric", "root"

@@ -34,7 +34,7 @@ PREFIX = os.path.join("variables", "variables")
 CLASS = "SavedModel"
 
 MOST_BYTES = 64 << 30
-"""Of all weights together: those of a model of 16 billion parameters."""
+"""The largest size of all weights together: a model of 16 billion parameters."""
 
 _SEED = "the state of a random generator: seeds are chosen anew in JAX"
 _OF_OPTIMIZER = "it is the optimizer's: a SavedModel does not tell the weight of a slot"

@@ -38,7 +38,7 @@ class Examples:
 
 @dataclass(frozen=True)
 class Gradients:
-    """Those of a loss, and what became of them."""
+    """The gradients of a loss, and their processed values."""
 
     loss: Loss
     clips: tuple[Clip, ...] = ()

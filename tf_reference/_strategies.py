@@ -111,7 +111,7 @@ class Strategies(Distributing):
         return tf.train.Checkpoint(weights=list(session.weights.values()), state=list(session.state.values()))
 
     def _prefix(self, folder: str, step: int) -> str:
-        """Of the files of this process: all write, because all of them hold every variable."""
+        """The prefix of this process's files: every process writes, because each holds every variable."""
         return f"{folder}/{step}-of-process-{self._process}"
 
     def program(self, strategy: str) -> Program:

@@ -17,7 +17,7 @@ from workloads._framework import Unsupported
 from workloads._inspection import Plain
 
 _MOST_VALUES = 1 << 16
-"""Of a constant that is handed over."""
+"""The most values of a constant that is handed over."""
 
 
 class Reading:

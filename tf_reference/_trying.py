@@ -17,7 +17,7 @@ from workloads._expressions import evaluate
 from workloads._raw_operations import NOT_TRIED, Expression, Traced, Trial, Tried
 
 CALLS = 3
-"""Of a type of operation that are tried, each on inputs of other shapes or dtypes, or with other attributes."""
+"""How many calls of a type of operation are tried, with different shapes, dtypes or attributes."""
 
 _NAMES = {"tf": tf, "keras": keras, "np": np}
 
@@ -82,7 +82,7 @@ def _functions(expression: Expression) -> tuple[Any, Any]:
 
 
 def _without_none(gradients: Sequence[Any]) -> list[Any]:
-    """Those that are not None."""
+    """The gradients that are not None."""
     return [gradient for gradient in gradients if gradient is not None]
 
 
@@ -128,7 +128,7 @@ def _likeness(operation: Any) -> str:
 
 
 def _operations(graph: Any, seen_names: set[str]) -> Iterator[Any]:
-    """Those of a graph, and of the functions that it calls."""
+    """The operations of a graph and of the functions that it calls."""
     for operation in graph.get_operations():
         yield operation
         for name, callee in callees(graph, operation):

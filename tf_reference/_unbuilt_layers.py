@@ -1,4 +1,4 @@
-"""Which layer of a config Keras does not build in its safe mode, and why, in one line."""
+"""Names the layer of a config that Keras does not build in its safe mode, and the reason, in one line."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from workloads._transfer import Excluded
 ARCHIVES = (".keras", *_keras_h5.SUFFIXES)
 
 MOST_BYTES = 64 << 30
-"""Of all weights together: those of a model of 16 billion parameters."""
+"""The largest size of all weights together: a model of 16 billion parameters."""
 
 MOST_OBJECTS = 1 << 20
 """Groups and datasets of a file: a layer has two or three."""

@@ -98,7 +98,7 @@ def _patterns(spec: ArraySpec, turn: int) -> np.ndarray:
 
 
 PATTERNS = 6
-"""Of kinks; small inputs have a case of each."""
+"""The patterns of kinks; small inputs have a case of each."""
 
 SMALL = 64
 """Elements: inputs of a function of up to so many are too few for every tie within an array and between two."""

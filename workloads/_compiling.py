@@ -33,7 +33,7 @@ REPEATEDLY: CompilerOptions = {_LEVEL: 1, **_SOONER}
 level 0 a depthwise convolution takes nine times as long."""
 
 MANY_ELEMENTS = 1 << 18
-"""Of the arrays of a program: from here on its calls take longer than its compilation."""
+"""From this number of elements in a program's arrays on, its calls take longer than its compilation."""
 
 MANY_ELEMENTS_ALONE = 1 << 16
 """Of those of a single operation, which compiles in 10 ms at level 0 and in 30 ms at level 1, and which a model has

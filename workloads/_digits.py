@@ -12,9 +12,9 @@ from workloads._spec import Arrays, Dimensions
 
 CLASSES = 10
 MOST_BYTES = 256 * _foreign.MEBIBYTE
-"""Of the images, five times MNIST's: as float32 they take four times that."""
+"""The most bytes of the images, five times MNIST's: as float32 they take four times that."""
 MOST_PIXELS = 1 << 16
-"""Of one image: a model has weights for each."""
+"""The most pixels of one image: a model has weights for each."""
 
 
 class DataError(Foreseen):

@@ -6,7 +6,7 @@ HLO = "hlo_op"
 """The HLO instruction of an event."""
 
 ON_GPU = "kernel_details"
-"""Of a kernel that a GPU ran, and of nothing else (XLA, `cupti_collector.cc`)."""
+"""The statistic that only a kernel of a GPU has (XLA, `cupti_collector.cc`)."""
 
 OF_GRAPH = "cuda_graph_id"
-"""Of what ran in a CUDA graph. XLA gives all of it one HLO instruction, `command_buffer_1`."""
+"""The statistic of kernels in a CUDA graph. XLA gives all of them one HLO instruction, `command_buffer_1`."""

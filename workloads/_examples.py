@@ -14,7 +14,7 @@ from workloads._foreign import Unusable
 from workloads._spec import Arrays, ArraySpec, ends_of, is_integer
 
 MOST_BYTES = 4 << 30
-"""Of an array: a zip that holds more has another format."""
+"""The largest array: a zip with a larger one has another format."""
 
 Specs = Mapping[str, ArraySpec[int | str]]
 

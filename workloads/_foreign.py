@@ -20,7 +20,7 @@ import numpy as np
 MEBIBYTE = 1 << 20
 
 MOST_DIRECTORY_BYTES = 8 * MEBIBYTE
-"""Of a zip's list of its files, some 100,000 names: all of it is read before the first file is."""
+"""The largest list of files in a zip, about 100,000 names: it is read before the first file."""
 
 _CHUNK = MEBIBYTE
 _KINDS = {
@@ -36,7 +36,7 @@ _BROKEN_HEAD = (ValueError, TypeError, SyntaxError, TokenError, OverflowError, R
 """What NumPy raises at the head of an array that is none: it reads it as Python writes literals."""
 _END, _END_BYTES, _LONGEST_COMMENT = b"PK\x05\x06", 22, 1 << 16
 _END_64, _LOCATOR_64, _END_64_BYTES = b"PK\x06\x06", b"PK\x06\x07", 56
-"""Of a zip above 2 GiB: its end, and 20 bytes behind that which say where it is."""
+"""The end of a zip above 2 GiB, and its locator, the 20 bytes behind it."""
 
 
 class Unusable(Exception):

@@ -91,7 +91,7 @@ class Twin:
     batches: Arrays = field(default_factory=dict)
     main_pass: str = ""
     unrolled: int = 0
-    """So many steps make the unrolled pass; 0: there is none."""
+    """The steps of the unrolled pass; 0 for none."""
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -197,7 +197,7 @@ class Optimized:
     """Serialized HloModuleProto."""
     temp_bytes: int | None
     executable_bytes: Size | None = None
-    """Of the serialized executable, machine code included; None where the framework gives none."""
+    """The size of the serialized executable, with machine code; None if the framework gives none."""
 
 
 @dataclass(frozen=True)
@@ -290,10 +290,10 @@ class Attempted:
 
 
 PROFILED_CALLS = 5
-"""So many calls are profiled, each alone: one call's times are those of one moment."""
+"""How many calls are profiled, each alone: the times of one call vary."""
 
 DISPATCH_ELEMENTS = 8
-"""So few that a call of x + 1 is all dispatch."""
+"""So few elements that a call of x + 1 is all dispatch."""
 
 
 @dataclass(frozen=True)

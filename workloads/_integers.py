@@ -32,7 +32,7 @@ def whole(dtype: str, nonzero: bool = False) -> Domain:
 
 
 def within(numbers: Iterable[int], domain: Domain) -> list[int]:
-    """Those that may be drawn, each once."""
+    """The numbers that may be drawn, each once."""
     numbers_within = (
         number for number in numbers if domain.low <= number <= domain.high and (number or not domain.nonzero)
     )

@@ -88,7 +88,7 @@ def value_digest(array: np.ndarray) -> str:
 
 
 def number_paths(paths: Iterable[str]) -> list[int]:
-    """Of each path, how often it came before."""
+    """How often each path occurred before."""
     counts: dict[str, int] = {}
     numbers: list[int] = []
     for path in paths:

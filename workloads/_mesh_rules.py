@@ -1,4 +1,4 @@
-"""Which axis of a weight is split over the devices of a mesh, by names and shapes alone."""
+"""Chooses the axis of a weight that is split over the devices of a mesh, by its name and shape."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ MEGATRON_RULES = (
     (re.compile(r"(?:^|/)expand/bias$"), 1, 0, "hidden features"),
     (re.compile(r"(?:^|/)contract/kernel$"), 2, 0, "hidden features"),
 )
-"""Of a Transformer's block: by name, rank and split axis, those of Megatron-LM (Shoeybi et al. 2019, section 3)."""
+"""The rules of a Transformer block: name, rank and split axis, as in Megatron-LM (Shoeybi et al. 2019, section 3)."""
 
 Shape = Sequence[int]
 
 
 def split_axis(name: str, shape: Shape, transformer: bool) -> tuple[int | None, str]:
-    """Which axis of a weight is split over a model-parallel mesh, and what it counts.
+    """The axis of a weight that is split over a model-parallel mesh, and its meaning.
 
     Args:
       name: canonical path of the weight.

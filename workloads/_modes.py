@@ -120,7 +120,7 @@ MODES = (
     *(TF_EAGER, TF_GRAPH, TF_AUTOCLUSTER, TF_JIT, TF_KERAS, TF_KERAS_GRAPH, TF_KERAS_STEPS, TF_HANDWRITTEN, TF_APART),
     *(JAX_EAGER, JAX_APART, JAX_JIT, JAX_DONATED, JAX_TUNED),
 )
-"""Of the original, then of the port, eager before compiled."""
+"""The modes of the original, then of the port, eager before compiled."""
 
 ON_REQUEST = (TF_KERAS_GRAPH, TF_KERAS_STEPS)
 """Modes that a run leaves out by default: a model's own `fit`, compiled otherwise than its twin says."""
@@ -160,7 +160,7 @@ _ARM = re.compile(
     re.ASCII,
 )
 _MOST_DIGITS = 6
-"""Of a copy or a slowdown; Python refuses to convert thousands of them."""
+"""The most digits of a copy or a slowdown; Python refuses to convert thousands of them."""
 
 
 class BadName(Foreseen):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from workloads._inspection import Plain
 
 PREFIX = "optimizer:"
-"""Of the key of an array that is an optimizer's."""
+"""The prefix of the keys of an optimizer's arrays."""
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ def _scene(generator: np.random.Generator, image: int, objects: int, classes: in
 
 
 def _inside(image: int, centre: np.ndarray, sides: np.ndarray, shape: int) -> np.ndarray:
-    """Which pixels have their centre inside a shape that fills its box: bool[image, image]."""
+    """The pixels whose centre is inside a shape that fills its box: bool[image, image]."""
     pixels = (np.arange(image) + 0.5) / image
     down = ((pixels - centre[0]) / sides[0])[:, None]
     right = ((pixels - centre[1]) / sides[1])[None, :]

@@ -28,7 +28,7 @@ _SEED = 7
 
 @dataclass(frozen=True)
 class Lexicon:
-    """Which ids are which words: determiners by number, then per topic the parts of speech by number."""
+    """The ids of words: determiners by number, then per topic the parts of speech by number."""
 
     vocabulary: int
 

@@ -13,10 +13,10 @@ from workloads._spec import ArraySpec, Dimensions, Workload
 ELEMENTS = "elements"
 
 SIZES = tuple(4**power for power in range(3, 10))
-"""Of `elements`: from 64, where a call costs what calling costs, to 262,144, a megabyte of float32."""
+"""The sizes of `elements`: from 64, where a call is all dispatch, to 262,144, a megabyte of float32."""
 
 CHANNELS = 16
-"""Of the convolution, in and out; its pictures have so many times fewer pixels than elements."""
+"""The channels of the convolution, in and out; its images have elements / CHANNELS pixels."""
 
 
 def _side(dimensions: Dimensions, per_pixel: int = 1) -> int:

@@ -29,7 +29,7 @@ SIZES = ("smoke", "default", "paper")
 _SIGMAS = 8
 """Beyond so many times the scale no normal value is ever drawn."""
 _MOST_ELEMENTS = 1 << 40
-"""Of an array: a float32 of each takes 4 TiB."""
+"""The most elements of an array: 4 TiB of float32."""
 _LONGEST_NAME = 100
 """Bytes: with a size and an ending it still is the name of a file."""
 

@@ -13,7 +13,7 @@ from workloads._spec import Arrays, ArraySpec
 
 NAN, MIXED = "nan", "mixed"
 _PART = 0.25
-"""Of the elements that are special: a sum or a mean of the others is left."""
+"""The share of special elements: a sum or a mean of the others remains."""
 _ALL = -1
 """The pattern in which every element is special: nothing is left."""
 _MOST_AXES = 3

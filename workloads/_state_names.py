@@ -1,4 +1,4 @@
-"""Which weight an optimizer's state belongs to: each side has names of its own for both."""
+"""Finds the weight that an optimizer's state belongs to: each side has its own names for both."""
 
 from __future__ import annotations
 

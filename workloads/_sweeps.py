@@ -117,7 +117,7 @@ def _takes(name: str, spec: ArraySpec, probe: Probe) -> bool:
 
 
 def _exponents(spec: ArraySpec, moderate: bool, step: int) -> list[int]:
-    """Of two, least first: the type's, less what a sum over the whole array and a constant factor need."""
+    """The smallest and largest exponents of 2: the type's, less those for a sum over the array and a factor."""
     if moderate:
         middle = round(math.log2(power_of_two(spec.scale))) if spec.scale else 0
         return list(range(middle - _MODERATE, middle + _MODERATE + 1, step))

@@ -107,7 +107,7 @@ def encoder_block_products(length: int, block: Block) -> int:
 
 
 def decoder_block_products(length: int, memory: int, block: Block) -> int:
-    """Those of an encoder block, and of a second attention, over `memory` positions, whose keys are projected once.
+    """Products of an encoder block and of attention over `memory` positions, whose keys are projected once.
 
     Args:
       length: positions of the sequence.

@@ -23,7 +23,7 @@ NORM_EPSILON = 1e-5
 """These five: Yang et al. 2022 (arXiv:2203.11926), section 3.2 and table 1 of the appendix."""
 MEAN = (0.485, 0.456, 0.406)
 DEVIATION = (0.229, 0.224, 0.225)
-"""Of the channels of ImageNet's images, as its classifiers are fed."""
+"""The deviations of the channels of ImageNet's images, by which its classifiers' inputs are scaled."""
 LEARNING_RATE = 1e-3
 
 _FRAMES = 32

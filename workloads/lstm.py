@@ -25,7 +25,7 @@ def inputs(dimensions: Dimensions) -> dict[str, ArraySpec]:
 
 
 def weights(dimensions: Dimensions) -> dict[str, ArraySpec]:
-    """Those of the LSTM, and a dense layer [units, classes] of variance 1 / units with small random biases."""
+    """The weights of the LSTM and of a dense layer [units, classes] of variance 1 / units with small random biases."""
     units, classes = dimensions["units"], dimensions["classes"]
     return {
         **_lstm.weights(dimensions["features"], units),

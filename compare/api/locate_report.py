@@ -24,7 +24,7 @@ from workloads._declared import AnyWorkload
 from workloads._framework import PASSES
 
 _TITLES = ("operation", "tf", "jax", "values", "cause", "proof")
-"""Of the rows of a departure, those that a notebook shows."""
+"""The rows of a departure that a notebook shows."""
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,7 @@ class BlamedOperation:
 
 @dataclass(frozen=True)
 class LadderReply:
-    """Which rung of a port fails, the first layer that departs, the operations to blame, and what to look at.
+    """The rung at which a port fails, the first layer that differs, the operations to blame, and what to look at.
 
     `rungs` from the first to the last are pass, fail, not_judged, not_reached or not_applicable.
     """

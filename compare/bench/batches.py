@@ -1,4 +1,4 @@
-"""Which batch fits: peak memory by mode against batch size, the largest under a limit, and throughput there."""
+"""Finds the largest batch that fits: peak memory by mode and batch size, and the throughput at that batch."""
 
 from __future__ import annotations
 

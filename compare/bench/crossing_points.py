@@ -58,7 +58,7 @@ def crossings(points: Sequence[Point]) -> list[Crossing]:
 
 
 def _crossing(points: Sequence[Point]) -> Crossing:
-    """Of points whose first and last lie on different sides."""
+    """The crossing of points whose first and last lie on different sides of 1."""
     first, last = points[0], points[-1]
     between = tuple(point.size for point in points[1:-1])
     return Crossing((first.size, last.size), _last_crossing(points), last.side, between)

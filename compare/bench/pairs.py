@@ -17,7 +17,7 @@ Name = TypeVar("Name", bound=Hashable)
 """The name of an arm: `workloads._modes.Arm`, or the name of a candidate."""
 
 CALLS, DROPPED = 5, 2
-"""Of a round: the first calls find the caches as another arm left them, and go."""
+"""Calls of a round, and how many of them are dropped: the first find the caches as another arm left them."""
 
 STEADY_S = 0.05
 STEADY_CALLS, STEADY_DROPPED = 3, 1
@@ -142,14 +142,14 @@ def _by_name(arms: Sequence[Timer[Name]]) -> dict[Name, Timer[Name]]:
 
 
 def same_rounds(a: Sequence[float], b: Sequence[float]) -> tuple[Sequence[float], Sequence[float]]:
-    """Of one pair, what two arms took in the rounds in which both took part."""
+    """The times of two arms in the rounds of one pair that have both."""
     both = min(len(a), len(b))
     return a[:both], b[:both]
 
 
 @dataclass(frozen=True)
 class _Calls:
-    """Of one arm in one round: how many are made, and how many of them go."""
+    """The calls of one arm in one round, and how many of them are dropped."""
 
     made: int
     dropped: int
@@ -198,7 +198,7 @@ def samples_of(pairs: Sequence[Measured[Name]]) -> dict[Name, tuple[tuple[float,
 def _orders(
     names: Sequence[Name], long: Collection[Name], design: Sequence[bool], seed: int
 ) -> Iterator[Sequence[Name]]:
-    """Of every round the arms in their order; rounds of either kind are balanced among themselves."""
+    """The order of the arms in each round; rounds of either kind are balanced among themselves."""
     quick = [name for name in names if name not in long]
     turns = {True: itertools.count(), False: itertools.count()}
     for whole in design:

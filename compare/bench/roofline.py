@@ -60,7 +60,7 @@ class Bounds:
 
     @property
     def bound(self) -> str:
-        """Which one limits: "memory", "compute" or "dispatch"."""
+        """The bound that limits: "memory", "compute" or "dispatch"."""
         return max(self.seconds_by_limit, key=self.seconds_by_limit.__getitem__)
 
     @property

@@ -53,7 +53,7 @@ class Ratio:
     rounds: int
     between_pair_share: float | None
     standard_error: float | None
-    """Of log(ratio), as the intervals have it; None where there are none."""
+    """The standard error of log(ratio), as in the intervals; None without intervals."""
 
     @property
     def half_width(self) -> float:

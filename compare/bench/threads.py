@@ -1,4 +1,4 @@
-"""Which threads of this process computed, and where: what was asked for is one thing, what ran another."""
+"""Measures which threads of this process computed, and on which processors: both may differ from the request."""
 
 from __future__ import annotations
 

@@ -31,17 +31,17 @@ INDEX = "bundle.json"
 PROGRAM, OPTIMIZED = "program", "optimized"
 
 MOST_UNPACKED_BYTES = 1 << 32
-"""Of all that a zip holds, and of one file of arrays: a billion float32 numbers."""
+"""The largest unpacked size of a zip and of one file of arrays: a billion float32 numbers."""
 MOST_MODULES = 16
 """Two programs and the four cells are six: the arrays of all are held at once."""
 LEAST_UNPACKED_BYTES = 64 * MEBIBYTE
-"""So much is unpacked however small it was packed."""
+"""Up to this size a file is unpacked, however small it was packed."""
 MOST_RATIO = 20
 """Beyond that: arrays shrink by a tenth and texts to a tenth, zeros to a thousandth."""
 MOST_INDEX_BYTES = 32 * MEBIBYTE
-"""Of the index: it names arrays and says where operations come from, and holds no values."""
+"""The largest index: it holds names of arrays and source lines of operations, and no values."""
 _HEAD_BYTES, _WIDEST_BYTES = 4096, 16
-"""Of a file of arrays: what it says of each of them, and a number of complex128."""
+"""The largest header of one array in a file, and the size of a complex128 number."""
 
 _UNPACK = "copy it again, or unpack it and name the folder"
 _A_MODULE = files.Expected("a module or a bug report", "check the path", RequestError)

@@ -165,7 +165,7 @@ def _clusters(nodes: Iterable[GraphNode], log: ClusteringLog) -> Iterable[Cluste
 
 
 def _apart(function: LoggedFunction, clusters: Mapping[str, str]) -> Iterable[Apart]:
-    """Those that are still apart in the end: what was not joined at first may have been later."""
+    """The pairs that ended in different clusters: later rounds may join what the first did not."""
     for (left, right), reason in function.apart.items():
         ends = clusters.get(left, ""), clusters.get(right, "")
         if not ends[0] or ends[0] != ends[1]:

@@ -16,7 +16,7 @@ from compare import files
 from workloads._foreign import MEBIBYTE
 
 MOST_BYTES = 256 * MEBIBYTE
-"""Of one graph: that of ResNet50's training step has a hundredth of it."""
+"""The largest graph file; the training step of ResNet50 has a hundredth of it."""
 
 _PACKAGE = "jaxport.graph"
 _MESSAGES = {

@@ -32,7 +32,7 @@ class RanNode(Protocol):
 
 @dataclass(frozen=True)
 class MeasuredTimes:
-    """Of one call, the median over those that were profiled; and by cluster its seconds."""
+    """The seconds of one call, the median of the profiled calls, and the seconds of each cluster."""
 
     split: TimeSplit
     clusters: Mapping[str, float]

@@ -1,4 +1,4 @@
-"""Which Python runs each side, as the command line says."""
+"""The options for the Python interpreter of each side."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ MODES = {str(mode): mode for mode in _modes.MODES}
 """By name, the modes that can be asked for."""
 
 _MOST_DIGITS = 4
-"""Of a device's number."""
+"""The most digits of a device's number."""
 
 _YEAR_S, _LARGEST = 365 * 24 * 3600, sys.float_info.max
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}

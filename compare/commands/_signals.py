@@ -18,7 +18,7 @@ from compare.interrupting import SIGNALS as SIGNALS
 from compare.sides import processes
 
 PATIENCE_S = 10.0
-"""So long may a command that was interrupted twice take to write what it has; a third signal waits for nothing."""
+"""The seconds that a command has for writing its results after a second interrupt; a third one ends it at once."""
 
 
 class _Interrupts:

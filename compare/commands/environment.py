@@ -36,7 +36,7 @@ variables are not printed, since they may hold secrets.
 
 
 _MOST_CHARACTERS = 200
-"""Of a variable's value; --json has all of it."""
+"""The most characters of a variable's value that are shown; --json has all of it."""
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:

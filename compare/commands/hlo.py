@@ -212,6 +212,6 @@ def conclude(pairs: Sequence[Json], expected: str) -> Conclusion:
 
 
 def conclude_unaligned(pairs: Sequence[Json]) -> Conclusion | None:
-    """That programs could not be compared at any level; None where they were, equal or not: nothing is expected."""
+    """A conclusion if programs could not be compared at any level; None if they were, equal or not."""
     names = [pair["name"] for pair in pairs if all(level.get("reason") for level in pair["levels"].values())]
     return Conclusion(NOT_JUDGED, f"could not be aligned at any level: {list_names(names)}") if names else None

@@ -183,7 +183,7 @@ def conclude(target: str, lacking: Sequence[str]) -> Conclusion:
 
 
 def _notes(table: RawTable, options: argparse.Namespace) -> Iterator[str]:
-    """Which TensorFlow the table is of, and whether that is the one here."""
+    """Notes on the version of TensorFlow that the table describes, and whether it is the installed one."""
     of = table.versions["tensorflow"]
     if options.installed:
         yield f"TensorFlow {of}, as it is installed"

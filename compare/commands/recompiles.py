@@ -170,4 +170,4 @@ def _read(path: Path) -> str:
 
 
 _MOST_BYTES = 1 << 20
-"""Of a file with calls."""
+"""The largest file with calls."""

@@ -65,7 +65,7 @@ def read_requirements() -> Sequence[str]:
 
 
 def select_requirements(requirements: Iterable[str], side: str, extras: Sequence[str]) -> list[str]:
-    """Of a package's dependencies, those of one side and of some extras.
+    """The dependencies of a package that belong to one side and to some extras.
 
     Args:
       requirements: as metadata has them: "libtpu<0.1,>=0.0.42; sys_platform == 'linux' and extra == 'tpu-target'".

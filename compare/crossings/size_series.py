@@ -1,4 +1,4 @@
-"""Which functions are timed at which sizes of which dimension."""
+"""The functions, dimensions and sizes that are timed."""
 
 from __future__ import annotations
 

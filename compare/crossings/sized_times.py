@@ -64,11 +64,11 @@ class Surveyed(Generic[Run]):
     interrupted: bool
 
     def runs(self, name: str) -> list[Run]:
-        """Of a function, by size."""
+        """The runs of a function, by size."""
         return [at_size.run for at_size in self.judged[name]]
 
     def samples_of(self, name: str) -> list[Samples | None]:
-        """Of a function, by size, what was timed; None where nothing was."""
+        """The times of a function, by size; None at sizes without times."""
         return [self.samples.get(at_size.timed.name) if at_size.timed else None for at_size in self.judged[name]]
 
 

@@ -90,7 +90,7 @@ def _always_alike(batches: np.ndarray, axis: int | None, devices: int) -> bool:
 
 
 def _check_parts_differ(name: str, batches: Arrays, axes: Mapping[str, int | None], devices: int, steps: int) -> None:
-    """Of equal parts every device computes the same: a reduction that is missing would not be seen."""
+    """Refuse batches with equal parts: every device would compute the same, and hide a missing reduction."""
     for step in range(steps):
         parts = [
             [part_of(array[step], axes[of], number, devices) for of, array in batches.items() if axes[of] is not None]

@@ -19,7 +19,7 @@ from workloads._trajectory import LOSS, STATE, WEIGHTS, KeptArray, kept_as
 FLOAT32, FLOAT64 = "float32", "float64"
 
 EQUAL_PARTS = 1e-3
-"""Of the largest value: so far replicas of equal parts may be from one device."""
+"""The largest difference, relative to the largest value, between replicas with equal parts and one device."""
 
 _STATE = "optimizer state: "
 

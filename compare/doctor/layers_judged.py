@@ -18,7 +18,7 @@ from workloads.gotchas._catalogue import Entry, entries
 
 KERAS = "keras.layers"
 MOST_PLACES = 12
-"""Of one finding: a model of a thousand layers has as many of most."""
+"""The most places of one finding that are listed: a large model repeats most findings."""
 
 _FUNCTION = "Lambda"
 _OPERATIONS = "keras.ops"

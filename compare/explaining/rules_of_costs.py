@@ -19,7 +19,7 @@ SHORT_S = 2e-4
 """A call so short can be changed by the tens of microseconds that handing it over costs."""
 
 FAR_BELOW = 0.1
-"""Of a call's time: the bound by memory and arithmetic is then no reason for it."""
+"""The share of a call's time below which the bound by memory and arithmetic does not explain it."""
 
 
 def limit(case: Case) -> Iterator[Sentence]:

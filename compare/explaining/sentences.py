@@ -157,7 +157,7 @@ def pointer(keys: Sequence[str | int]) -> str:
 
 
 def present_figures(figures: Sequence[Figure | None]) -> tuple[Figure, ...]:
-    """Those that are there."""
+    """The figures that are not None."""
     return tuple(figure for figure in figures if figure is not None)
 
 

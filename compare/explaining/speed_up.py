@@ -36,7 +36,7 @@ RULES: tuple[Rule, ...] = (
     rules_of_kernels.modes_alike,
     rules_of_kernels.kernel_counts,
 )
-"""Of sentences on equally much, those of the earlier rule come first."""
+"""The rules; sentences about equal amounts of time have their order."""
 
 _HEADLINES = {
     "faster": "is faster than",

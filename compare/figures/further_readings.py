@@ -76,7 +76,7 @@ def ledger(name: str, side: str) -> tuple[Reading, ...]:
 
 
 def outcomes(name: str, *raising: str) -> tuple[Reading, ...]:
-    """Of one limit, whether each way to run it raises: 1 if it does, 0 if it gives a result."""
+    """The outcomes of one limit: 1 for each way to run it that raises, 0 for one with a result."""
 
     def read(way: str) -> Callable[[Any], float]:
         def raises(data: Any) -> float:
@@ -122,7 +122,7 @@ def cluster_readings(name: str) -> tuple[Reading, ...]:
 
 
 def counted_operations() -> tuple[Reading, ...]:
-    """Of `jaxport lookup ops`: operations of tf.raw_ops, those that XLA has a kernel of, and opcodes of HLO."""
+    """Counts from `jaxport lookup ops`: operations of tf.raw_ops, operations with an XLA kernel, opcodes of HLO."""
     return (
         reading("operations", "", lambda data: number_at(data, "counts", "public")),
         reading("operations with a kernel for XLA", "", lambda data: number_at(data, "counts", "public_xla_kernel")),
@@ -161,7 +161,7 @@ def growth(name: str, mode: str) -> Reading:
 
 
 def replay_readings() -> tuple[Reading, ...]:
-    """Of `jaxport replay`: modules that were run again, results, and those that are not alike."""
+    """Counts from `jaxport replay`: modules, results, and results that differ."""
 
     def modules(data: Any) -> list[dict[str, Any]]:
         if not isinstance(data, list) or not data:
@@ -187,7 +187,7 @@ def replay_readings() -> tuple[Reading, ...]:
 
 
 def in_blocks(name: str, mode: str, layers: int) -> tuple[Reading, ...]:
-    """Of `jaxport crossing blocks`: kernels in blocks of one layer and of all, and how much faster the latter is."""
+    """Readings of `jaxport crossing blocks`: kernels in blocks of one layer and of all, and the latter's speed-up."""
 
     def run(data: Any, block: int) -> dict[str, Any]:
         for block_run in value_at(find_named(value_at(data, "series"), name), "runs"):
@@ -247,7 +247,7 @@ def sentences() -> Reading:
 
 
 def cast(name: str, mode: str) -> Reading:
-    """Of `jaxport lookup datatypes`: how many types a mode takes with the right result; eager is a mode too."""
+    """A count from `jaxport lookup datatypes`: the types with the right result in a mode, which may be eager."""
 
     def read(data: Any) -> float:
         rows = value_at(find_named(value_at(data, "functions"), name), "rows")

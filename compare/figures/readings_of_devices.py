@@ -72,7 +72,7 @@ def written_times(label: str, names: Sequence[str]) -> tuple[Reading, ...]:
 
 
 def steps_that_run() -> tuple[Reading, ...]:
-    """Of the example with `all_reduce` in the replica context: does the plain step run, how many compiled ones do?"""
+    """Readings of `all_reduce` in the replica context: whether the plain step runs, how many compiled do."""
 
     def run(answer: Answer, with_xla: bool) -> tuple[float, None]:
         record = _printed_json(answer)

@@ -49,7 +49,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Reading:
-    """Which number of what an experiment left is a figure of ours.
+    """Finds a figure of ours in the results of an experiment.
 
     Attributes:
       name: what it counts or measures.

@@ -155,7 +155,7 @@ def number(ours: Mapping[str, Figure], name: str) -> float:
 
 
 def _steps(numbers: Sequence[float]) -> list[int]:
-    """Of each number but the first, whether it is below, at or above the one before it."""
+    """For each number but the first, -1, 0 or 1: it is below, at or above the number before it."""
     return [(after > before) - (after < before) for before, after in pairwise(numbers)]
 
 

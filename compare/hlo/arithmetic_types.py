@@ -1,4 +1,4 @@
-"""Which types a program asks for and its optimized module computes in, and what that converts to get there."""
+"""Counts the types of a program and of its optimized module, and the conversions in between."""
 
 from __future__ import annotations
 

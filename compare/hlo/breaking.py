@@ -1,4 +1,4 @@
-"""Which operation of a program is the first whose values are far from those of the same program in float64."""
+"""Finds the first operation of a program whose values are far from those of the same program in float64."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ class Clue:
         return self.of_blame(self.ops)
 
     def of_blame(self, pair: Pair[T]) -> T:
-        """Of two programs, that whose operation is to blame."""
+        """The element of a pair that belongs to the program to blame."""
         return pair.left if self.kind == MISSING else pair.right
 
     @property
@@ -196,7 +196,7 @@ def _reads_other(clue: Clue) -> bool:
 
 
 def _scaled_by_root(clue: Clue) -> bool:
-    """Of what a softmax is taken of."""
+    """Whether the input of a softmax is scaled by a root."""
     return clue.op in ("divide", "multiply", "dot") and {"exponential"} <= clue.near
 
 

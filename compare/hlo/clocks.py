@@ -14,7 +14,7 @@ import numpy as np
 from compare.hlo.graph import Graph, Node, find_needed
 
 MOST_ELEMENTS = 64
-"""Of a state that counts, and of a value that decides by it: a list of boundaries."""
+"""The most elements of a counter and of a value that is compared with it: a list of boundaries."""
 COUNTED = frozenset({"pred", *(f"{kind}{bits}" for kind in "su" for bits in (8, 16, 32, 64)), "f32", "f64"})
 """Types of a clock's values."""
 _DRAWS = frozenset({"rng", "rng-get-and-update-state", "infeed"})
@@ -51,7 +51,7 @@ class Clock:
 
 
 class Dependence:
-    """Which parameters each value of a step depends on, as bits by position."""
+    """The parameters that each value of a step depends on, as bits by position."""
 
     def __init__(self, graph: Graph, cut: Collection[int] = ()) -> None:
         """`cut` are values that count as known."""
@@ -66,7 +66,7 @@ class Dependence:
             self.of[node.id] = 0 if node.id in cut else bits
 
     def counting(self, states: Mapping[int, int], fixed_positions: Collection[int]) -> dict[int, int]:
-        """Those of the states that depend on each other and on fixed parameters alone.
+        """The states that depend only on each other and on fixed parameters.
 
         Args:
           states: positions of parameters, and of the results that are their next values.

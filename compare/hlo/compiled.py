@@ -169,7 +169,7 @@ def bytes_of(shape: Shape) -> int:
 
 
 def aliases(module: Any) -> tuple[Alias, ...]:
-    """Which results of a HloModuleProto overwrite which parameters."""
+    """The results of a HloModuleProto that overwrite parameters."""
     return tuple(
         Alias(
             result=entry.output_shape_index[0] if entry.output_shape_index else 0,

@@ -88,7 +88,7 @@ _HOLDS = {
 
 
 def ways_of(condition: Condition, left: np.ndarray, right: np.ndarray) -> Ways:
-    """Which ways a condition went for the elements of two arrays.
+    """The results of a condition for the elements of two arrays.
 
     What is NaN fails no comparison of numbers: its order is no user's decision.
 

@@ -20,7 +20,7 @@ UNDECLARED = "field "
 
 @dataclass(frozen=True)
 class Shape:
-    """Of an array: dtype as HLO text has it ("f32") and dimensions. Of a tuple: dtype "tuple" and its parts.
+    """The shape of an array: a dtype as in HLO text ("f32") and dimensions; or of a tuple: dtype "tuple" and its parts.
 
     `layout` lists dimensions from the one that varies fastest; empty where none was chosen. Equal
     shapes may have different layouts.

@@ -1,4 +1,4 @@
-"""Which instruction each kernel of a CUDA graph computes: a profile names the graph, and of kernels their own names.
+"""Finds the instruction of each kernel in a CUDA graph: a profile has the names of the graph and of the kernels only.
 
 XLA names a kernel that it writes after its instruction, in letters, digits and underscores. Kernels of libraries have
 their own names: they are told by their place among the others.

@@ -22,7 +22,7 @@ class RanKernel(Protocol):
 
     @property
     def name(self) -> str:
-        """Of the kernel."""
+        """The name of the kernel."""
         ...
 
     @property

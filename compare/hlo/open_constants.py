@@ -63,7 +63,7 @@ def move_constants(values: Sequence[np.ndarray], seed: int) -> list[np.ndarray]:
 
 
 class _Calls:
-    """Which function of a module calls which.
+    """The calls between the functions of a module.
 
     Attributes:
       functions: by name.

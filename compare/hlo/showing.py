@@ -24,7 +24,7 @@ from compare.hlo.rules.structural import STRUCTURAL
 from compare.plain_json import to_json
 
 UNCHANGED, REWRITTEN, CHANGED, ONLY_HERE = "unchanged", "rewritten", "changed", "only here"
-"""It has a partner as written; it has one since a rule applied; another stands in its place; it has no counterpart."""
+"""A value has a partner as written, or after a rule; or another value replaces it, or it has no counterpart."""
 
 _MEANINGS = {rule.name: rule.meaning for rule in (*STRUCTURAL, *ALGEBRAIC)}
 _LONGEST_LITERAL, _LONGEST_TEXT = 8, 400

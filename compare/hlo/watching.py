@@ -14,7 +14,7 @@ from compare.hlo.graph import Graph, Node, find_needed
 from compare.hlo.region_programs import PreparedLoop, State, flatten, region_operands
 
 MOST_TURNS = 8
-"""Of a loop that are looked at: one decides in later turns as it does in these, or as its condition says."""
+"""The most iterations of a loop that are watched: later ones decide like these, or like its condition."""
 
 Find = Callable[[Graph], list[Condition]]
 """Finds the decisions of a graph, not those inside of its loops and branches."""
@@ -132,7 +132,7 @@ def _watched_branches(graph: Graph, node: Node, inner: Sequence[Watched]) -> _Wa
 
 
 def either(some: Sequence[Ways], others: Sequence[Ways]) -> list[Ways]:
-    """Which ways conditions went in one of two runs."""
+    """The results of conditions in either of two runs."""
     pairs = zip(some, others, strict=True)
     return [Ways(one.held or other.held, one.failed or other.failed) for one, other in pairs]
 

@@ -21,10 +21,10 @@ from workloads._spec import ArraySpec
 EXAMPLES = "'x=f32[8,4], axis=0' or 'batch={\"ids\": i32[B,16], \"scale\": 2.0}'"
 
 MOST_CALLS = 1000
-"""Of a stream: every call that is new compiles."""
+"""The most calls of a stream: each new one compiles."""
 
 MOST_BYTES = 1 << 31
-"""Of all arrays of a stream, which are drawn before it starts."""
+"""The most bytes of all arrays of a stream, which are drawn before it starts."""
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _ARRAY = re.compile(rf"(?<![\w.\])'\"])(\w+)\[([\w,\s]*)\](?::{_NUMBER}\.\.{_NUMBER})?")

@@ -1,4 +1,4 @@
-"""Which size of a workload is run, and where parity is judged; its dimensions and bytes there."""
+"""Chooses the size that a workload runs at and the size that parity is judged at, with dimensions and bytes."""
 
 from __future__ import annotations
 

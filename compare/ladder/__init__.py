@@ -1,1 +1,1 @@
-"""Which rung of a port fails first, and what to look at: rungs in order, layers by name."""
+"""Finds the first rung at which a port fails, and what to look at: rungs in order, layers by name."""

@@ -1,4 +1,4 @@
-"""Which layer is the first, from the loss backwards, to hand back another gradient than TensorFlow's."""
+"""Finds the first layer, from the loss backwards, whose input gradients differ from TensorFlow's."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _gradient_reached(original: Captured, port: Captured, pair: Paired) -> tuple
 
 
 def _handed_back(original: Captured, port: Captured, pair: Paired) -> tuple[str, str]:
-    """Of inputs that are told one to one: a tensor that is given twice has two gradients, whose sum alone is told."""
+    """Compare gradients of inputs that occur once: for a tensor used twice, only the sum of its gradients is known."""
     if pair.inputs is None or sorted(pair.inputs) != list(range(len(pair.layer.inputs))):
         return _UNKNOWN, ""
     theirs = (pair.layer.handed_back[index] for index in pair.inputs)

@@ -1,4 +1,4 @@
-"""Which layer departs first: outputs as the model makes them, and as a layer makes them of TensorFlow's own input."""
+"""Finds the first layer that differs: by its outputs in the model, and by its outputs for TensorFlow's inputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which call of a module in the port is which call of a layer in the original: by name, and by nothing else."""
+"""Matches calls of modules in the port with calls of layers in the original, by name alone."""
 
 from __future__ import annotations
 

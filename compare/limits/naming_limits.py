@@ -13,7 +13,7 @@ from workloads.limits._statement import Statement, statements
 from workloads.limits.recompilation import STREAMS, Expected, Stream
 
 CUT, WHOLE = "cut", "whole"
-"""Of a pair: whether autoclustering compiles less of the second function, or cuts it into more clusters."""
+"""Outcomes of a pair: whether autoclustering compiles less of the second function, or cuts it into more clusters."""
 
 STREAM_WAYS = {"tf": "tf/jit", "jax": "jax/port"}
 """By side, how the function of a stream is run."""

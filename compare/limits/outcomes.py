@@ -124,7 +124,7 @@ def cut(within: ClusteredGraph | None, beyond: ClusteredGraph | None) -> LimitWa
 
 
 def _share(graph: ClusteredGraph) -> tuple[float, int]:
-    """Which part of the nodes is in clusters, and in how many."""
+    """The share of the nodes in clusters, and the number of clusters."""
     nodes = [node for node in graph.nodes if node.outside != BOUNDARY]
     return sum(bool(node.cluster) for node in nodes) / len(nodes) if nodes else 0.0, len(graph.clusters)
 

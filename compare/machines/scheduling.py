@@ -1,4 +1,4 @@
-"""Which task runs on which node: a node runs one task at a time, and a lost node's task goes to another. Pure."""
+"""Assigns tasks to nodes: a node runs one task at a time, and another node gets the task of a lost one. Pure."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Cluster(Protocol):
 
 
 REST_S = 30.0
-"""So long a node is given nothing after a task was killed there: memory that was short may be there again by then."""
+"""The seconds without a task for a node on which one was killed: memory may be free again by then."""
 
 
 class Schedule:

@@ -24,7 +24,7 @@ MODES: Mapping[str, Sequence[str]] = {"tf": ("eager", "graph", "jit"), "jax": ("
 """Operation by operation, as a graph, and compiled; with the state updated in place and without."""
 
 STATELESS_MODES: Mapping[str, Sequence[str]] = {**MODES, "jax": ("jit",)}
-"""Those of a pass that updates no state."""
+"""The modes of a pass that updates no state."""
 
 SIZES = (32, 256, 2048, 16384)
 

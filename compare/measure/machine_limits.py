@@ -25,7 +25,7 @@ TIMES_THE_CACHE = 4
 UNKNOWN_CACHE_BYTES = 1 << 26
 MOST_BYTES = 1 << 30
 LEAST_BYTES = 1 << 20
-"""Of a probe's working set: below this XLA's dispatch is measured, no longer memory."""
+"""The smallest working set of a probe: below it, XLA's dispatch is measured instead of memory."""
 
 PRODUCT_SIDE = 1024
 GPU_PRODUCT_SIDE = 8192
@@ -148,7 +148,7 @@ def of_workload(
 
 
 def _dtypes(device: Device) -> tuple[str, ...]:
-    """Of matrix products: where a GPU may round float32 to TensorFloat-32, both are measured."""
+    """The dtypes of matrix products: where a GPU may round float32 to TensorFloat-32, both are measured."""
     return (*probes.DTYPES, *((probes.TF32,) if device.precision == TF32 else ()))
 
 

@@ -58,7 +58,7 @@ class Workers:
 
     @property
     def device(self) -> Device:
-        """That the live sides compute on."""
+        """The device that the live sides compute on."""
         return live_device(self.sources)
 
     def start(self, side: str, cache: Path | None = None, dump: Path | None = None) -> Side:

@@ -22,10 +22,10 @@ CALLS, ROUNDS, STEPS = 200, 5, 4
 """Calls of a round, rounds of a size, and sizes that are tried between two."""
 
 COUNTED_S = 0.05
-"""Of calls in which threads are counted: the kernel counts a running thread's time by the tick of some milliseconds."""
+"""The least time of calls in which threads are counted: the kernel counts their time in ticks of some milliseconds."""
 
 TAKES_PART = 0.1
-"""Of the busiest thread's time: with less, a thread only woke up."""
+"""The least share of the busiest thread's time: a thread with less only woke up."""
 
 
 def measure(loading: Loading, workers: Workers, reporter: Reporter) -> dict[str, Handover]:

@@ -99,7 +99,7 @@ def _controls(rounds_by_arm: timing.Samples) -> list[Mode]:
 
 
 def control_of(side: str, names: Sequence[str]) -> Mode | None:
-    """Of some modes of a side, the one that is compared with itself; None if there is none."""
+    """The mode that is compared with itself, among some modes of a side; None if there is none."""
     return next((Mode(side, name) for name in CONTROL_NAMES if name in names), None)
 
 

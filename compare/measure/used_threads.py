@@ -13,7 +13,7 @@ from workloads._device import CPU, ON_CPU, Device
 from workloads._framework import Program
 
 SIDE = 2048
-"""Of the matrices: 40 ms and more a call, which no start of a thread disturbs."""
+"""The side of the matrices: a call takes 40 ms or more, which no start of a thread disturbs."""
 
 FEWEST, MOST = 5, 25
 """Calls, the largest of which counts: others on the machine keep threads from processors, and only ever lower it.

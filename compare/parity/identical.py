@@ -1,4 +1,4 @@
-"""Which modes of the original a port equals to the last bit."""
+"""Finds the modes of the original that a port equals bit for bit."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def same_leaves(actual: Arrays, expected: Arrays) -> bool:
 
 
 def _same_bits(actual: np.ndarray, expected: np.ndarray) -> bool:
-    """Of arrays of one dtype and shape, read in place: at paper size copies of all gradients are gigabytes."""
+    """Whether arrays of one dtype and shape have equal bits; reads them in place, as gradients can take gigabytes."""
     if np.iscomplexobj(actual):  # no integer is as wide as complex128
         return _same_bits(np.real(actual), np.real(expected)) and _same_bits(np.imag(actual), np.imag(expected))
     bits = f"u{actual.itemsize}"

@@ -26,7 +26,7 @@ was measured stays below."""
 
 
 NOTHING = 2.0**-40
-"""Of the largest value of a call: less is what rounding leaves of float64 where everything cancels."""
+"""Relative to the largest value of a call: smaller values are rounding errors of float64 where terms cancel."""
 
 
 @dataclass(frozen=True)

@@ -101,7 +101,7 @@ def _status(
 
 
 def _unheld(runs: Mapping[str, Arrays], comparisons: list[Held]) -> str:
-    """Which value was compared with nothing: a float without a float64 result, anything else without an eager run."""
+    """Names a value without a reference: a float without a float64 result, or another type without an eager run."""
     keys = {(comparison.place.case, comparison.place.leaf, comparison.place.gate) for comparison in comparisons}
     for case, arrays in runs.items():
         for leaf, array in arrays.items():

@@ -31,11 +31,11 @@ LAYERS = "layers"
 WIDTH = 4
 """Bytes of a float32."""
 MOST_WEIGHT_BYTES = 2 << 30
-"""Of a model that is searched: this machine draws its weights, and JAX holds them and the optimizer's state."""
+"""The most bytes of weights in a search: this machine draws them, and JAX holds them and the optimizer's state."""
 MOST_INPUT_BYTES = 1 << 29
-"""Of a batch that is searched: drawing it takes five times as much memory here."""
+"""The most bytes of a batch in a search: drawing it takes five times as much memory."""
 MOST_LAYERS = 256
-"""Of such a model: XLA takes the longer the deeper it is."""
+"""The most layers in a search: XLA's time grows with depth."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ class SizedSteps:
         return self._axes
 
     def dimensions(self) -> Mapping[str, int]:
-        """Those of the size; empty of a port file, whose dimensions are its own.
+        """The dimensions of the size; empty for a port file, which has its own.
 
         Raises:
           RequestError: there is no such size.
@@ -144,7 +144,7 @@ class SizedSteps:
         return sum(math.prod(spec.shape) for spec in self._workload.weight_specs(dimensions).values())
 
     def most_layers(self) -> int:
-        """So many that their weights, which are drawn here, stay below `MOST_WEIGHT_BYTES`, and at most `MOST_LAYERS`.
+        """The most layers whose weights stay below `MOST_WEIGHT_BYTES`; at most `MOST_LAYERS`.
 
         Raises:
           RequestError: as `layers`.
@@ -155,7 +155,7 @@ class SizedSteps:
         return max(here, min(fitting, MOST_LAYERS))
 
     def most_examples(self) -> int:
-        """So many examples that their inputs, which are drawn here, stay below `MOST_INPUT_BYTES`.
+        """The most examples whose inputs stay below `MOST_INPUT_BYTES`.
 
         Raises:
           RequestError: as `batch_axes`.

@@ -30,7 +30,7 @@ def find_partly_frozen(architecture: Architecture) -> str:
 
 
 def _are_frozen(architecture: Architecture, layer: SourceLayer) -> Iterator[bool]:
-    """Of each leaf, whether it is not trained; what Keras keeps in a layer is named behind it: "query/kernel"."""
+    """Whether each leaf is frozen; weights of inner layers have their names as a prefix: "query/kernel"."""
     return (f"{layer.path}/{leaf.name}" in architecture.frozen for leaf in layer.leaves)
 
 

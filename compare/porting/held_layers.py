@@ -1,4 +1,4 @@
-"""Which layers a model holds, and which it borrows from another model that holds them."""
+"""Finds the layers that a model holds, and those that it borrows from another model."""
 
 from __future__ import annotations
 

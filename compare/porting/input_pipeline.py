@@ -9,7 +9,7 @@ from workloads._architecture import Piped
 
 
 def pipeline_line(stage: Piped) -> str:
-    """Which layers stay in the input pipeline, and which input of the port they make."""
+    """A line on the layers that stay in the input pipeline, and the input of the port that they produce."""
     layers, of = (", ".join(map(comment_text, names)) for names in (stage.layers, stage.of))
     stay = "stays" if len(stage.layers) == 1 else "stay"
     name, makes = comment_text(stage.name), "it makes" if len(stage.layers) == 1 else "they make"

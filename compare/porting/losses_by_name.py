@@ -52,7 +52,7 @@ _WRITTEN_WITH = {
 }  # fmt: skip
 """What the attributes of a metric have to be for its text to be right."""
 _DEFAULTS = {"k": 5, "num_thresholds": 200}
-"""Of a metric that was named alone."""
+"""Default arguments of a metric that is given by name."""
 _METRIC_ALIASES = {
     "sparse_categorical_accuracy": "SparseCategoricalAccuracy", "categorical_accuracy": "CategoricalAccuracy",
     "binary_accuracy": "BinaryAccuracy",
@@ -68,7 +68,7 @@ class Operands:
 
 
 ALL = Operands()
-"""Of a model with one output."""
+"""The operands for a model with one output."""
 
 
 def class_of(loss: Described) -> str:

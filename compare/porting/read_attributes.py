@@ -1,4 +1,4 @@
-"""Which attributes of a layer were read while it was written: one that nothing reads would be lost without a word."""
+"""Records the attributes of a layer that its writer reads: an unread one would be lost silently."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class ReadAttributes(dict[str, Plain]):
         return super().__getitem__(name)
 
     def get(self, name: str, default: Any = None) -> Any:
-        """As of a dict."""
+        """Like dict.get."""
         self.read.add(name)
         return super().get(name, default)
 

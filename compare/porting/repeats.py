@@ -94,7 +94,7 @@ def runs_of(copies: Sequence[Copy], last_reads: Mapping[int, int]) -> list[list[
 
 
 def chained_input(copies: Sequence[Copy]) -> int | None:
-    """Which input of each copy is the result of the previous one; None if there is none, or if other inputs differ."""
+    """The position of the input that is the previous copy's result; None without one, or if other inputs differ."""
     pairs = list(pairwise(copies))
     if not pairs or any(before.stop != after.start for before, after in pairs):
         return None

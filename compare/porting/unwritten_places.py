@@ -34,7 +34,7 @@ class Place:
 
     @property
     def description(self) -> str:
-        """Which layer it is, and why it is a place."""
+        """The layer and the reason why it is a place."""
         where = f", {comment_text(self.line)}" if self.line else ""
         return f"{self.subject} ({comment_text(self.class_name)}{where}): {comment_text(self.reason)}"
 

@@ -91,7 +91,7 @@ class Port:
 
     @property
     def rest(self) -> Path | None:
-        """That `jaxport run` takes of what is written, while places are left; None where that cannot be judged."""
+        """The port file for the written part, while places are left; None if it cannot be judged."""
         file = self.folder / rest_source.PORT
         return file if file.exists() and not self.findings else None
 
@@ -102,7 +102,7 @@ class Port:
 
     @property
     def file(self) -> Path:
-        """That `jaxport run` takes."""
+        """The port file for `jaxport run`."""
         return self.folder / PORT
 
 

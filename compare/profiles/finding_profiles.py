@@ -1,4 +1,4 @@
-"""Which files of a folder are the profile that a user means: the newest that was recorded there."""
+"""Finds the profile in a folder: the newest that was recorded there."""
 
 from __future__ import annotations
 

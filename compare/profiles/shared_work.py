@@ -88,7 +88,7 @@ def _owner(index: int, tasks: Tasks, of_runs: _Innermost, of_tasks: _Innermost) 
 
 
 class _Innermost:
-    """Which of some spans is the innermost of a thread at a time."""
+    """Finds the innermost span of a thread at a time."""
 
     def __init__(self, spans: Sequence[Timed]) -> None:
         self._spans = spans

@@ -49,9 +49,9 @@ Run = tuple[str, str]
 """A pass and a case."""
 
 LAST_STATE = 3
-"""Of training, the last failing step up to this one is judged beside the first: at a first step states are zeros."""
+"""The last failing step up to this one is judged besides the first one, whose states are zeros."""
 AS_TELLING = 0.25
-"""Of the largest error, an error as large is judged in its place where it is earlier: a state costs the steps to it."""
+"""An earlier step with at least this share of the largest error is judged instead: a state costs the steps to it."""
 SAME_START = 2 * UNIT_ROUNDOFF[FLOAT32]
 """Relative to the largest value: two roundings of a state that no step has changed yet."""
 SAME_STATE = 1e-4

@@ -74,7 +74,7 @@ class _ExactGroup:
 
     @cached_property
     def _open_programs(self) -> Pair[tuple[Executable, tuple[np.ndarray, ...]]]:
-        """Of each side, its pieces with their rounded constants as parameters, and what these are."""
+        """By side, its pieces with their rounded constants as parameters, and the constants."""
         programs = self.group.artifacts.map(lambda artifact: open_constants(promote(artifact)))
         return programs.map(lambda program: (self.group.compile(program.artifact), program.values))
 

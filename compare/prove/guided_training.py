@@ -30,7 +30,7 @@ from workloads._spec import Arrays
 from workloads._trajectory import WEIGHTS, kept_as
 
 MOST_BYTES = 1 << 28
-"""Of the float64 weights that TensorFlow's run hands on; larger ones are handed on after every so many steps."""
+"""The most bytes of float64 weights that TensorFlow's run passes on at each step; larger ones pass every few steps."""
 
 
 def guided_training(

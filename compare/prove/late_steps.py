@@ -37,7 +37,7 @@ SEVERAL = 16
 ALIKE = 1e-9
 """Relative to the largest value: two runs that are closer start from states that mean the same."""
 MOST_OPERATIONS = 20_000
-"""Of a step: a larger one takes minutes to compile."""
+"""The most operations of a step: a larger one takes minutes to compile."""
 SMALL = 2000
 """Operations of a step that is compiled for far steps alone: a larger one takes a minute."""
 
@@ -85,7 +85,7 @@ class _Placing:
 
     @property
     def operations(self) -> int:
-        """Of the larger step."""
+        """The operations of the larger step."""
         return max(len(side.graph) for side in self.sides)
 
     def place(self) -> LateSteps:
@@ -104,7 +104,7 @@ class _Placing:
         )
 
     def _watch(self, side: StepSide) -> tuple[list[Ways], dict[int, np.ndarray]]:
-        """Which ways decisions over data go in ordinary steps, and the cuts that come out alike in all of them."""
+        """The results of decisions over data in ordinary steps, and the cut points with one value in all of them."""
         calls: list[list[np.ndarray]] = []
         train_placed(side.program, self.twin, Placement("", 0, ORDINARY), side.side, calls.append)
         first, *others = side.observe(calls)

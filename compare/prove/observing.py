@@ -20,7 +20,7 @@ from compare.files import FileError
 from compare.record.clustering_part import NodeTime, Profiled, TimeSplit
 
 FOLDER = "observed"
-"""Of a launch's folder; what is in it before the program runs is on the program's PYTHONPATH."""
+"""The name of a launch's folder; its files are on the program's PYTHONPATH."""
 
 _COPIED = {
     "tf_reference._launched_program": "sitecustomize.py",

@@ -26,7 +26,7 @@ from workloads._compiling import QUICKLY, for_size
 MOST_OPERATIONS = 1 << 14
 """The most operations of all open regions together: without matches, regions repeat one another."""
 SWEPT_TURNS = 4
-"""So many regions of a kind take turns in a sweep, from the first to the last: their values are of different layers."""
+"""How many regions of a kind take turns in a sweep, from the first to the last: they lie in different layers."""
 _WIDE, _NARROW = 8, 4
 """Bytes of an element in float64, and as TensorFlow's program has it."""
 

@@ -33,7 +33,7 @@ _OWN = ("tf@tf", "jax@jax")
 
 
 class Scope(Enum):
-    """Which levels are aligned, and at which of them both programs are run, to match by value.
+    """The levels that are aligned, and those at which both programs run, to match by value.
 
     A level that is run is another program to compile.
     """

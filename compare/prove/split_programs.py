@@ -53,7 +53,7 @@ class SplitPrograms:
         self._known_proofs: KnownProofs = {}
         self._refuted = set[Matched]()
         self._noise = Pair(set[int](), set[int]())
-        """Of each program, values that are not matched again."""
+        """By program, values that are not matched again."""
         self._has_open_values = False
         """Whether cut points were given up, and their values not matched since."""
         self._telling_when_matched: dict[Matched, int] = {}

@@ -11,7 +11,7 @@ from compare.inputs.call_streams import leaves, shorten
 from workloads._recompiling import Named
 
 Kind = Literal["signature", "value"]
-"""Of a change: of what any array of that shape would share, or of the values that an array holds."""
+"""The kind of a change: of the signature, which all arrays of that shape share, or of the values of an array."""
 
 
 def changes(before: Named, after: Named, side: str = "") -> dict[str, str]:

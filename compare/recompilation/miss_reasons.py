@@ -10,7 +10,7 @@ from compare.sides.replies import Seen
 from workloads._recompiling import Named
 
 Probe = Callable[[Named, Named, bool], Seen | None]
-"""Of two calls, and whether the function itself is run: what the second does after the first; None where it fails."""
+"""(first call, second call, whether the function itself runs) -> effect of the second call; None if it fails."""
 
 FIRST = "first call"
 

@@ -10,7 +10,7 @@ from compare.recompilation.cures import Comparison
 from workloads._spec import Arrays
 
 TOLERANCE = 1e-5
-"""Of the largest value of a result: sums of other lengths round otherwise in float32."""
+"""Relative to the largest value of a result: sums of other lengths round differently in float32."""
 
 
 def unlike(before: Sequence[Arrays], after: Sequence[Arrays], how: Comparison) -> str:

@@ -37,7 +37,7 @@ class AblatedProgram(Part, frozen=True):
     """The program as one compilation made it."""
 
     kernels_run: Count = None
-    """That a profiled call ran."""
+    """Kernels in a profiled call."""
     kernels: Count = None
     """In the optimized module, a loop's once."""
     fusions: Count = None
@@ -49,11 +49,11 @@ class AblatedProgram(Part, frozen=True):
     temp_bytes: Count = None
     """Set aside for intermediates."""
     code_bytes: Count = None
-    """Of the executable as it is serialized."""
+    """Bytes of the serialized executable."""
     compile_s: Number = None
     """Seconds of this one compilation, with a dump."""
     seconds: Number = None
-    """Of a call: the median over processes of their medians; null where it was not timed."""
+    """Seconds of a call: the median over processes of their medians; null if it was not timed."""
     codes: Many[AblatedKernel] = ()
     """The kernels that XLA wrote code for."""
 
@@ -93,17 +93,17 @@ class Ablation(Part, frozen=True, rename={"pass_": "pass"}):
     program: Text = ""
     """Whose it is: jax or tf."""
     size: Text = ""
-    """That it is compiled at."""
+    """The size that it is compiled at."""
     pass_: Text = ""
     """Forward or step."""
     dimensions: Named[Scalar] = {}
-    """Of that size."""
+    """The dimensions of that size."""
     environment: Named[Scalar] = {}
     """Versions and device."""
     threads: Count = None
-    """Of every process."""
+    """Threads of every process."""
     passes: Texts = ()
-    """That changed the program, in the order in which each first did."""
+    """The passes that changed the program, in the order of their first changes."""
     full: AblatedProgram | None = None
     """The program by the full pipeline."""
     rows: Many[LeftOut] = ()

@@ -53,7 +53,7 @@ class Level(Part, frozen=True):
     results: Count = None
     """Results that both programs have."""
     results_equal: Count = None
-    """Of these, those that are the same value."""
+    """The number of results with equal values."""
     reason: Text = ""
     """Why there is nothing at this level."""
 

@@ -1,4 +1,4 @@
-"""Which blocks to compile: a chain of layers in compiled functions of so many layers each."""
+"""A chain of layers in compiled functions of several layers each: which blocks to compile."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class BlockRun(Part, frozen=True):
     kernels: Named[Count] = {}
     """By mode, kernels of one call, as the profiler saw them run."""
     seconds: Named[Number] = {}
-    """Of a call by mode: the median over processes of their medians."""
+    """Seconds of a call by mode: the median over processes of their medians."""
     over_whole: Named[SizeRatio] = {}
     """By mode in blocks, its time over that of the same framework with the chain compiled whole, in the same rounds."""
     over_graph: Named[SizeRatio] = {}
@@ -53,7 +53,7 @@ class BlockSeries(Part, frozen=True):
     name: Text = ""
     summary: Text = ""
     level: Number = None
-    """Of each interval: all of one mode's hold together with 95 % (Bonferroni)."""
+    """The level of each interval: all intervals of one mode hold together with 95 % (Bonferroni)."""
     least_gain: Number = None
     """The part of the time below which a gain is not worth it."""
     runs: Many[BlockRun] = ()
@@ -67,7 +67,7 @@ class ChainsInBlocks(Part, frozen=True):
     schema: Count = None
     series: Many[BlockSeries] = ()
     threads: Count = None
-    """Of every process."""
+    """Threads of every process."""
     environment: Environment | None = None
     interrupted: bool = False
     """Whether a signal ended it before all was timed."""

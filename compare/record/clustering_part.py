@@ -65,10 +65,10 @@ class Cluster(Part, frozen=True):
     """How often it was compiled: once for each set of shapes; 0 where it never ran."""
     compile_s: Number = None
     instructions: Count = None
-    """Of its optimized module; the first one where it was compiled more than once."""
+    """Instructions of its optimized module; of the first one if it was compiled several times."""
     kernels: Count = None
     seconds: Number = None
-    """Of one call, the median."""
+    """Seconds of one call, the median."""
 
 
 class ClusteredGraph(Part, frozen=True):
@@ -88,7 +88,7 @@ class TimeSplit(Part, frozen=True):
     """One call as TensorFlow's profiler saw it: seconds by who computed, medians over the calls that were profiled."""
 
     calls: Count = None
-    """That were profiled."""
+    """The number of profiled calls."""
     compiled_s: Number = None
     """In clusters."""
     outside_s: Number = None
@@ -105,9 +105,9 @@ class OneProgram(Part, frozen=True):
     """The same function compiled whole."""
 
     instructions: Count = None
-    """Of the program that XLA is given."""
+    """Instructions of the program that XLA gets."""
     kernels: Count = None
-    """That one call ran."""
+    """Kernels of one call."""
     reason: Text = ""
     """Why there is none."""
 
@@ -147,9 +147,9 @@ class ClusteredShare(Part, frozen=True):
     of_pass: Text = msgspec.field(default="", name="pass")
     """The pass: step or forward."""
     nodes: Count = None
-    """Of its graph after Grappler, without arguments and results."""
+    """Nodes of its graph after Grappler, without arguments and results."""
     clustered: Count = None
-    """Of them, those in clusters."""
+    """The number of these nodes in clusters."""
     clusters: Count = None
     """How many."""
     outside: Many[NodesOutside] = ()
@@ -185,7 +185,7 @@ class EditTime(Part, frozen=True):
     """Time after an edit over time before it, with autoclustering: `jaxport compilation clusters --time`."""
 
     pairs: Count = None
-    """Of fresh processes."""
+    """The number of pairs of fresh processes."""
     ratio: Number = None
     """Below 1 the edit made it faster; null where it is withheld."""
     ci95: Interval = None
@@ -229,7 +229,7 @@ class Profiled(Part, frozen=True):
 
     processes: Count = None
     seconds: Number = None
-    """That passed meanwhile, of all processes."""
+    """Seconds of all processes."""
     time: TimeSplit | None = None
     """Seconds of all threads in operations."""
     longest: Many[NodeTime] = ()
@@ -243,9 +243,9 @@ class Launched(Part, frozen=True):
     command: Texts = ()
     exit_code: Count = None
     signal: Text = ""
-    """That ended the program; empty of none."""
+    """The signal that ended the program; empty without one."""
     variables: Named[Text] = {}
-    """Of the environment, as the program found them."""
+    """Environment variables of the program."""
     notes: Texts = ()
     """What of the user's own environment gave way, and what is not known for it."""
     graphs: Many[ClusteredGraph] = ()

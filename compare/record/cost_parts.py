@@ -20,7 +20,7 @@ class Peer(Part, frozen=True):
     """Another way to run the original in JAX."""
 
     verdict: Literal["pass", "fail", "unavailable"] | None = None
-    """Of all gates; unavailable where it cannot run."""
+    """The verdict of all gates; unavailable if it cannot run."""
     reason: Text = ""
     """Why it fails or is unavailable, or is not timed."""
     gates: Named[PeerGate] = {}
@@ -41,16 +41,16 @@ class Share(Part, frozen=True):
 
 
 class Roofline(Part, frozen=True):
-    """Which limit of the machine binds a workload."""
+    """The limits of the machine on a workload, and the one that binds."""
 
     reason: Text = ""
     """Why nothing else is here: the declared cost is that of another pass."""
     threads: Count = None
-    """That all was measured on."""
+    """The threads of all measurements."""
     working_set_bytes: Number = None
     """Bytes that one call reads and writes."""
     kind: Text = ""
-    """Of traffic whose bandwidth was taken: read, copy or triad."""
+    """The kind of traffic of the bandwidth: read, copy or triad."""
     bandwidth_bytes_per_s: Number = None
     """Bytes a second at this working set."""
     bandwidth_by: Text = ""
@@ -175,7 +175,7 @@ class Batches(Part, frozen=True):
     """Memory and throughput by batch size."""
 
     limit_bytes: Number = None
-    """Of memory, as asked for."""
+    """The requested limit of memory in bytes."""
     rows: Many[Batch] = ()
     """One a mode and batch size."""
     largest: Named[LargestBatch] = {}
@@ -209,10 +209,10 @@ class Throughput(Part, frozen=True):
 
 
 class Limits(Part, frozen=True):
-    """Of the machine, on so many threads."""
+    """The limits of the machine, on `threads` threads."""
 
     threads: Count = None
-    """That all was measured on."""
+    """The threads of all measurements."""
     read: Bandwidth | None = None
     """Reading alone."""
     copy: Bandwidth | None = None
@@ -227,11 +227,11 @@ class SizedCall(Part, frozen=True):
     """One call of a compiled sum of two arrays of float32."""
 
     elements: Count = None
-    """Of each array."""
+    """Elements of each array."""
     seconds: Number = None
-    """Of a call: the median of the medians of some rounds."""
+    """Seconds of a call: the median of the medians of several rounds."""
     threads: Count = None
-    """That computed in these calls; null where the platform does not tell."""
+    """Threads that computed in these calls; null if the platform does not count them."""
 
 
 class Handover(Part, frozen=True):

@@ -16,7 +16,7 @@ class SizeRatio(Part, frozen=True):
     ratio: Number = None
     """Below 1 the first is faster; null where it is withheld."""
     interval: Interval = None
-    """Of the level that its series says; null with fewer than five pairs."""
+    """The interval at the level of the series; null with fewer than five pairs."""
     verdict: Text = ""
     """Faster or slower where the interval lies on one side of 1, else inconclusive."""
     withheld: Text = ""
@@ -27,13 +27,13 @@ class SizedRun(Part, frozen=True):
     """One function at one size."""
 
     size: Count = None
-    """Of the dimension of the series."""
+    """The size of the dimension of the series."""
     parity: Verdict = None
     """What is not the same at this size is not timed."""
     reason: Text = ""
     """Why parity does not pass."""
     seconds: Named[Number] = {}
-    """Of a call by mode: the median over processes of their medians."""
+    """Seconds of a call by mode: the median over processes of their medians."""
     ratios: Named[SizeRatio] = {}
     """By "A vs B"."""
     null: Named[Ratio] = {}
@@ -65,7 +65,7 @@ class SizeSeries(Part, frozen=True):
     dimension: Text = ""
     """Whose size varies."""
     level: Number = None
-    """Of each interval: all of one ratio's hold together with 95 % (Bonferroni)."""
+    """The level of each interval: all intervals of one ratio hold together with 95 % (Bonferroni)."""
     runs: Many[SizedRun] = ()
     """By rising size."""
     crossings: Many[CrossingPoint] = ()
@@ -77,7 +77,7 @@ class Crossings(Part, frozen=True):
     schema: Count = None
     series: Many[SizeSeries] = ()
     threads: Count = None
-    """Of every process."""
+    """Threads of every process."""
     environment: Environment | None = None
     interrupted: bool = False
     """Whether a signal ended it before all was timed."""

@@ -23,7 +23,7 @@ class TypedMode(Part, frozen=True):
     status: Text = ""
     """One of REFERENCE, HOLDS, DIFFERS, OTHER_TYPE, REFUSED, UNJUDGED, LOST."""
     dtypes: Texts = ()
-    """Of its results, each once."""
+    """The dtypes of its results, each once."""
     error: Number = None
     bound: Number = None
     reason: Text = ""
@@ -77,7 +77,7 @@ class TypedFunction(Part, frozen=True):
 
     name: Text = ""
     inputs: Texts = ()
-    """Those that were cast."""
+    """The inputs that were cast."""
     elements: Count = None
     rows: Many[TypedRow] = ()
 

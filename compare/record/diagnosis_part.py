@@ -63,7 +63,7 @@ class LayerKind(msgspec.Struct, frozen=True):
     note: str = ""
     names: tuple[str, ...] = ()
     activations: tuple[str, ...] = ()
-    """Those that any of them has."""
+    """The activations that any of them has."""
     source: str = ""
     """FILE:LINE of the class, where it is the user's."""
     general: tuple[str, ...] = ()
@@ -121,4 +121,4 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     no_port: str = ""
     """Why it does not."""
     command: str = ""
-    """That writes the port."""
+    """The command that writes the port."""

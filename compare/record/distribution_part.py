@@ -49,9 +49,9 @@ class Transfer(Part, frozen=True):
     kind: Text = ""
     count: Count = None
     arrays: Count = None
-    """That they take, all of them together."""
+    """The number of arrays that all of them take."""
     bytes: Count = None
-    """That one device puts in, in all of them together."""
+    """Bytes that one device sends in all of them."""
     groups: Many[Indices] = ()
     """Devices that exchange with each other; empty where a program does not say them."""
     source: Text = ""
@@ -96,7 +96,7 @@ class DistributedStep(Part, frozen=True):
     """Programs that XLA compiled for the first step, in all processes together."""
     transfers: Many[Transfer] = ()
     seconds: Number = None
-    """Of a step, the median of the median of each round."""
+    """Seconds of a step, the median over rounds of their medians."""
     resumed: Resumed | None = None
     """Null where no fault was asked for."""
 
@@ -105,7 +105,7 @@ class Blind(Part, frozen=True):
     """What the arrays of a run cannot tell."""
 
     mistake: Text = ""
-    """That was planted in the reference."""
+    """The mistake that was planted in the reference."""
     seen: Count = None
     """Arrays that show it."""
     arrays: Count = None

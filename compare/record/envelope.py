@@ -52,7 +52,7 @@ class Node(Part, frozen=True):
     loads: Named[Number] = {}
     """By workload, processes that ran or waited on it in the minute before its task began."""
     niceness: Count = None
-    """Of the processes of its tasks; above 0 they gave way to whatever else ran there."""
+    """The niceness of its tasks' processes; above 0 they gave way to other processes."""
     lost: Text = ""
     """Why it is gone; empty where it was there to the end."""
     machine: Named[Limits] = {}

@@ -44,7 +44,7 @@ class MeasuredExperiment(Part, frozen=True):
     date: Text = ""
     """UTC time, ISO 8601."""
     seconds: Number = None
-    """That it took in all."""
+    """Seconds of the whole experiment."""
     load: Number = None
     """Average of processes that wanted to run in the minute before it began, of all programs on the machine."""
     figures: Many[Figure] = ()
@@ -68,7 +68,7 @@ class StatedFigure(Part, frozen=True):
     documents: Texts = ()
     """Their letters."""
     hardware: Text = ""
-    """That of the document."""
+    """The hardware of the document."""
     stated: Text = ""
     """The document's figure; empty where it states none."""
     ours: Many[Figure] = ()

@@ -117,7 +117,7 @@ class Optimization(Part, frozen=True):
     same_again: bool | None = None
     """Whether a second run of the optimizer gave the same graph: otherwise no change can be ascribed to a pass."""
     passes: Texts = ()
-    """Those that were switched off one by one; none where nothing changed, or another graph came each time."""
+    """The passes that were switched off one by one; none if nothing changed, or if the graph differed each time."""
     failed: Named[str] = {}
     """By pass, why the run without it, or with it alone, gave no graph."""
     replaced_later: Named[str] = {}

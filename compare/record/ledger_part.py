@@ -18,17 +18,17 @@ class LedgerCall(Part, frozen=True):
     compilations: Count = None
     """Programs that XLA compiled."""
     seconds: Number = None
-    """Of the whole call, its results awaited."""
+    """Seconds of the whole call, until its results are ready."""
     trace_s: Number = None
     """Tracing."""
     lower_s: Number = None
-    """None where the framework does not tell it apart."""
+    """Seconds of lowering; null if the framework does not separate it."""
     compile_s: Number = None
     """In XLA alone."""
     entries: Count = None
     """Signatures that the function keeps after the call."""
     held_bytes: Count = None
-    """Of the process after the call, without what is mapped from files."""
+    """Memory of the process after the call, without mapped files."""
     why: Text = ""
     """What made it trace or compile."""
     established: bool | None = None
@@ -45,11 +45,11 @@ class LedgerCure(Part, frozen=True):
     change: Text = ""
     """What was changed."""
     traces: Count = None
-    """Of all calls."""
+    """Over all calls."""
     compilations: Count = None
-    """Of all calls."""
+    """Over all calls."""
     seconds: Number = None
-    """Of all calls."""
+    """Over all calls."""
     calls: Count = None
     """How many were made."""
     refused: Text = ""
@@ -70,19 +70,19 @@ class SideLedger(Part, frozen=True):
     calls: Many[LedgerCall] = ()
     """In order."""
     cures: Many[LedgerCure] = ()
-    """Those that were tried."""
+    """The cures that were tried."""
     traces: Count = None
-    """Of all calls."""
+    """Over all calls."""
     compilations: Count = None
-    """Of all calls."""
+    """Over all calls."""
     seconds: Number = None
-    """Of all calls."""
+    """Over all calls."""
     failed: Count = None
     """Calls that gave no result."""
     entries: Count = None
     """Signatures that the function keeps at the end."""
     grown_bytes: Number = None
-    """Of the process, from its first call to its last: what it keeps for as long as it lives."""
+    """The growth of the process from its first call to its last: memory that it keeps."""
     error: Text = ""
     """Why there are no calls."""
     lost: bool = False
@@ -93,12 +93,12 @@ class RecompilationLedger(Part, frozen=True):
     """A stream of calls on each side that was asked."""
 
     name: Text = ""
-    """Of what was called."""
+    """The name of the function."""
     summary: Text = ""
     """What is called with what; this and what follows are empty of a user's own functions."""
     statement: Text = ""
     """What a document says of it."""
     source: Text = ""
-    """Which document."""
+    """The document."""
     sides: Named[SideLedger] = {}
     """By side that has a function."""

@@ -30,13 +30,13 @@ class LimitWay(Part, frozen=True):
     code: Text = ""
     """What stands there."""
     counts: Texts = ()
-    """Of a stream its traces and its compilations, each alone: "3 traces"."""
+    """The traces and the compilations of a stream: "3 traces"."""
     bit_equal: bool | None = None
     """Whether the results are those of TensorFlow eager, bit for bit."""
     error: Number = None
     """The largest, in parts of the largest value of TensorFlow eager."""
     clusters: Count = None
-    """That ran, with autoclustering."""
+    """The clusters that ran, with autoclustering."""
     outside: Texts = ()
     """Types of the operations that ran outside of them."""
 

@@ -14,9 +14,9 @@ class Deviation(Part, frozen=True, rename={"pass_": "pass"}):
     kind: Text = ""
     """Declared or derived."""
     pass_: Text = ""
-    """Of a derived one: the pass."""
+    """The pass of a derived leaf."""
     leaf: Text = ""
-    """Of a derived one: the array."""
+    """The array of a derived leaf."""
     bound: Number = None
     """Relative to the largest value."""
     observed: Number = None
@@ -62,7 +62,7 @@ class Comparison(Part, frozen=True, rename={"pass_": "pass"}):
     leaf: Text = ""
     """The array's name; empty where runs were not comparable."""
     dtype: Text = ""
-    """Of what was found."""
+    """The dtype of the found array."""
     found_from: Text = ""
     """Whose array is judged: a mode of the port, or jax for its float64 arrays."""
     expected_from: Text = ""
@@ -102,7 +102,7 @@ class Break(Part, frozen=True):
     pattern: Text = ""
     """How inputs were drawn."""
     magnitude: Number = None
-    """Of the inputs."""
+    """The magnitude of the inputs."""
     leaf: Text = ""
     """The array that breaks."""
     index: Indices = ()
@@ -129,7 +129,7 @@ class Call(Part, frozen=True):
     """One call of a sweep."""
 
     magnitude: Number = None
-    """Of the inputs."""
+    """The magnitude of the inputs."""
     said: Text = ""
     """Holds, port breaks, port is better, both break, or nothing to judge."""
 
@@ -167,7 +167,7 @@ class Reach(Part, frozen=True, rename={"pass_": "pass"}):
     message: Text = ""
     """One line where it breaks, else empty."""
     mode: Text = ""
-    """Of the port: jax/tuned where it was compiled with the options that it declares."""
+    """The mode of the port: jax/tuned if it was compiled with the options that it declares."""
 
 
 class Place(Part, frozen=True, rename={"pass_": "pass"}):

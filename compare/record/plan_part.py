@@ -13,13 +13,13 @@ class CollectiveGroup(Part, frozen=True):
     count: Count = None
     """Instructions; a loop's body counts once."""
     bytes: Number = None
-    """Of the arrays that they are about, on one device."""
+    """Bytes of their arrays on one device."""
     groups: Count = None
     """Groups that do so at once."""
     devices: Count = None
-    """Of each group."""
+    """Devices of each group."""
     hosts: Count = None
-    """That a group is spread over at most."""
+    """The most hosts of a group."""
 
 
 class PlannedLayout(Part, frozen=True):
@@ -28,17 +28,17 @@ class PlannedLayout(Part, frozen=True):
     layout: Text = ""
     """data, fsdp, tensor, or data x tensor."""
     axes: Named[int] = {}
-    """Of the mesh, the outermost first."""
+    """The axes of the mesh, the outermost first."""
     note: Text = ""
     """The rule that splits the weights."""
     reason: Text = ""
     """Why there is nothing else."""
     batch: Count = None
-    """Of all devices together."""
+    """The batch of all devices together."""
     collectives: Many[CollectiveGroup] = ()
     """Empty of figures by a line."""
     inside_bytes: Number = None
-    """That a device sends over the link in its host or slice in one step, at least."""
+    """The least bytes that a device sends within its host or slice in one step."""
     between_bytes: Number = None
     """To other hosts."""
     argument_bytes: Number = None
@@ -50,7 +50,7 @@ class PlannedLayout(Part, frozen=True):
     fits: bool | None = None
     """Whether that is no more than the device has."""
     largest_batch: Count = None
-    """Of all devices together, the largest that was compiled and fits, where a search was asked for."""
+    """The largest batch of all devices that was compiled and fits, if a search was requested."""
     too_large_batch: Count = None
     """The smallest that was compiled and does not fit."""
     expected_batch: Count = None
@@ -87,7 +87,7 @@ class PlannedCluster(Part, frozen=True):
     hosts: Count = None
     """Islands of the fast link: hosts of GPUs, one for a slice of a TPU."""
     memory_bytes: Count = None
-    """Of a device."""
+    """Memory of a device."""
     links: Named[Number] = {}
     """Bytes a second that a device sends at most, by link."""
     sources: Texts = ()
@@ -104,7 +104,7 @@ class JudgedLayout(Part, frozen=True):
     layout: Text = ""
     """Its name."""
     axes: Named[int] = {}
-    """Of the mesh."""
+    """The axes of the mesh."""
     error: Number = None
     """The largest difference of a result, in parts of its largest value."""
     agrees: bool | None = None
@@ -119,7 +119,7 @@ class PlannedStep(Part, frozen=True):
     workload: Text = ""
     """Its name."""
     size: Text = ""
-    """Of the workload."""
+    """The size of the workload."""
     dimensions: Named[Number] = {}
     """At that size."""
     parameters: Count = None
@@ -136,7 +136,7 @@ class Planned(Part, frozen=True):
     """plan.json."""
 
     schema: Count = None
-    """Of the record."""
+    """The schema of the record."""
     packages: Named[str] = {}
     """Versions of what compiled."""
     steps: Many[PlannedStep] = ()

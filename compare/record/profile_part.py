@@ -21,24 +21,24 @@ class ProfiledKernel(Part, frozen=True):
     """All runs of one kernel or operation in a profile."""
 
     name: Text = ""
-    """Of the HLO instruction that it computes, else of the node, the operation or the kernel itself."""
+    """The name of its HLO instruction, or else of its node, its operation or the kernel itself."""
     kind: Text = ""
     """One of KINDS."""
     module: Text = ""
     """The HLO module that it belongs to; empty of none."""
     opcode: Text = ""
-    """Of its instruction, or the type of its operation; empty where that is not known."""
+    """The opcode of its instruction, or the type of its operation; empty if unknown."""
     op_name: Text = ""
     """What the frontend called the operation that it comes from."""
     phase: Text = ""
     """One of PHASES; empty where nothing tells it."""
     runs: Count = None
     seconds: Number = None
-    """Of all its runs, without the kernels that ran within it."""
+    """Seconds of all its runs, without the kernels that ran within it."""
     longest_s: Number = None
-    """Of one run."""
+    """Seconds of the longest run."""
     share: Number = None
-    """Of the time of all kernels."""
+    """The share of the time of all kernels."""
     sources: Texts = ()
     """FILE:LINE of what it computes, those that most of it comes from first."""
 
@@ -51,7 +51,7 @@ class PhaseTime(Part, frozen=True):
     kernels: Count = None
     seconds: Number = None
     share: Number = None
-    """Of the time of all kernels."""
+    """The share of the time of all kernels."""
 
 
 class ProfiledLine(Part, frozen=True):
@@ -87,7 +87,7 @@ class ReadProfile(Part, frozen=True):
     span_s: Number = None
     """From the start of the first kernel to the end of the last."""
     busy_s: Number = None
-    """Of these, seconds in which at least one kernel ran."""
+    """Seconds in which at least one kernel ran."""
     kernels: Many[ProfiledKernel] = ()
     """Longest first."""
     phases: Many[PhaseTime] = ()

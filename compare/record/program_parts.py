@@ -24,17 +24,17 @@ class KernelTime(Part, frozen=True):
     name: Text = ""
     """The kernel's name."""
     seconds: Number = None
-    """Of all its runs together."""
+    """Seconds of all its runs together."""
     calls: Number = None
     """How often it runs in one call."""
     share: Number = None
-    """Of the time of all kernels."""
+    """The share of the time of all kernels."""
     opcode: Text = ""
-    """Of its instruction; empty where the module has none of that name."""
+    """The opcode of its instruction; empty if the module has none of that name."""
     sources: Texts = ()
     """FILE:LINE of what it computes."""
     phase: Text = ""
-    """Of a training step: forward, backward, optimizer, or "backward and optimizer"; empty where nothing tells it."""
+    """The phase of a training step: forward, backward, optimizer, or "backward and optimizer"; empty if unknown."""
 
 
 class LineTime(Part, frozen=True):
@@ -43,9 +43,9 @@ class LineTime(Part, frozen=True):
     source: Text = ""
     """FILE:LINE."""
     seconds: Number = None
-    """Of its kernels; that of a kernel of several lines counts for each of them."""
+    """Seconds of its kernels; the time of a kernel of several lines counts for each of them."""
     kernels: Texts = ()
-    """That compute it."""
+    """The kernels that compute it."""
 
 
 class SmallRun(Part, frozen=True):
@@ -56,7 +56,7 @@ class SmallRun(Part, frozen=True):
     names: Texts = ()
     """The kernels."""
     seconds: Number = None
-    """Of all of them."""
+    """Seconds of all of them."""
     sources: Texts = ()
     """FILE:LINE of what they compute."""
 
@@ -65,7 +65,7 @@ class CustomCall(Part, frozen=True):
     """Code that XLA did not write: a custom call, or a fusion that is handed to a library."""
 
     name: Text = ""
-    """Of the instruction."""
+    """The name of the instruction."""
     target: Text = ""
     """What is called."""
     library: Text = ""
@@ -78,7 +78,7 @@ class LayoutCopy(Part, frozen=True):
     """A copy, transpose or bitcast that changes the order or the dimensions of elements."""
 
     name: Text = ""
-    """Of the instruction."""
+    """The name of the instruction."""
     opcode: Text = ""
     """Copy, transpose or bitcast."""
     before: Text = ""
@@ -86,7 +86,7 @@ class LayoutCopy(Part, frozen=True):
     after: Text = ""
     """Shape and layout, as HLO writes it."""
     bytes: Count = None
-    """That are written; 0 of a bitcast."""
+    """Bytes that are written; 0 for a bitcast."""
     source: Text = ""
     """FILE:LINE."""
 
@@ -95,13 +95,13 @@ class Convert(Part, frozen=True):
     """A conversion between dtypes."""
 
     name: Text = ""
-    """Of the instruction."""
+    """The name of the instruction."""
     before: Text = ""
     """Dtype, as HLO writes it."""
     after: Text = ""
     """Dtype, as HLO writes it."""
     elements: Count = None
-    """That are converted."""
+    """The number of converted elements."""
     source: Text = ""
     """FILE:LINE."""
 
@@ -121,7 +121,7 @@ class Compiled(Part, frozen=True):
     """An optimized module: one program compiled by one side's XLA."""
 
     instructions: Count = None
-    """Of all computations."""
+    """Instructions of all computations."""
     fusions: Count = None
     """Fusion instructions."""
     kernels: Count = None
@@ -150,7 +150,7 @@ class Compiled(Part, frozen=True):
     temp_bytes: Count = None
     """Bytes of intermediates, as the compiler plans them."""
     executable_bytes: Count = None
-    """Of the executable as it is serialized, machine code included; null where the framework serializes none."""
+    """Bytes of the serialized executable, with machine code; null if the framework does not serialize it."""
     compile_s: Number = None
     """Seconds to compile."""
     times: Many[KernelTime] = ()
@@ -175,11 +175,11 @@ class Profile(Part, frozen=True):
     """What a profiler saw in one call of a mode."""
 
     kernels: Count = None
-    """That ran."""
+    """The number of kernels that ran."""
     names: Texts = ()
     """Every kernel in the order in which they ran."""
     seconds: Numbers = ()
-    """Of each of these; empty where no times were kept."""
+    """Seconds of each of these; empty without times."""
     times: Many[KernelTime] = ()
     """By kernel, longest first."""
     small_runs: Many[SmallRun] = ()

@@ -9,18 +9,18 @@ class ReplayedModule(Part, frozen=True):
     """One module; what was not reached is missing."""
 
     number: Count = None
-    """Of the module in its process."""
+    """The number of the module in its process."""
     name: Text = ""
     function: Text = ""
     """What was compiled: the user's function, or the autocluster."""
     framework: Text = ""
     stage: Text = ""
-    """Which HLO was run: before_optimizations, or after_optimizations where there is no other."""
+    """The HLO that was run: before_optimizations, or after_optimizations if there is no other."""
     read_back: bool | None = None
     """Whether the module, written as StableHLO and read back, computes the same values."""
     compile_s: Number = None
     run_s: Number = None
-    """Of a call, its arrays handed over."""
+    """Seconds of a call with its arrays in place."""
     results: Count = None
     not_finite: Count = None
     """Results that hold a NaN or an infinity; on inputs that were drawn that need be no error."""
@@ -40,5 +40,5 @@ class ReplayedDump(Part, frozen=True):
     schema: Count = None
     directory: Text = ""
     seed: Count = None
-    """Of the inputs."""
+    """The seed of the inputs."""
     modules: Many[ReplayedModule] = ()

@@ -21,7 +21,7 @@ class LayerVerdict(Part, frozen=True):
     path: Text = ""
     """Of the layer."""
     number: Count = None
-    """Of the call among those of the layer, from 0."""
+    """The number of the call among those of the layer, from 0."""
     class_name: Text = ""
     """Of the layer."""
     module: Text = ""
@@ -30,7 +30,7 @@ class LayerVerdict(Part, frozen=True):
     """`agrees`; `departs`: from what agrees, or from TensorFlow's own input, it makes something else; `inherits`: given
     TensorFlow's own input, it agrees; `differs`: which of both is not known; `not_compared`."""
     error: Number = None
-    """Of its output, relative to the largest value."""
+    """The error of its output, relative to the largest value."""
     own_error: Number = None
     """The same where it is given TensorFlow's own input; null where it was not."""
     index: Indices = ()
@@ -53,7 +53,7 @@ class Layers(Part, frozen=True):
     case: Text = ""
     """Whose inputs and weights were used."""
     dtype: Text = ""
-    """That both computed in."""
+    """The dtype that both computed in."""
     calls: Many[LayerVerdict] = ()
     """In the order in which TensorFlow's calls end."""
     first: Text = ""
@@ -98,7 +98,7 @@ class Rung(Part, frozen=True):
     told: Texts = ()
     """What fails, the first of each kind; of a rung that holds, what it rests on."""
     case: Text = ""
-    """Of what fails first."""
+    """The case of the first failure."""
     layers: Layers | None = None
     """Null where none were asked for."""
     located: Many[LocatedOperation] = ()
@@ -113,7 +113,7 @@ class Ladder(Part, frozen=True):
     """All rungs of a port."""
 
     name: Text = ""
-    """Of the workload."""
+    """The name of the workload."""
     fails: Text = ""
     """The first rung that fails; empty where none does."""
     rungs: Many[Rung] = ()

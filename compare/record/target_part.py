@@ -11,21 +11,21 @@ class Launch(Part, frozen=True):
     kernel: Text = ""
     """The entry in the PTX; empty where the kernel is not XLA's own."""
     kind: Text = ""
-    """Of its thunk, as XLA names it."""
+    """The kind of its thunk, as XLA names it."""
     instruction: Text = ""
-    """Of the optimized module that it computes."""
+    """The instruction of the optimized module that it computes."""
     library: Text = ""
     """Whose kernel it is; empty where it is XLA's own."""
     grid: Indices = ()
     """Blocks by axis."""
     threads: Indices = ()
-    """Of a block by axis."""
+    """Threads of a block by axis."""
     registers: Count = None
-    """Of a thread."""
+    """Registers of a thread."""
     spill_bytes: Count = None
-    """Of a thread, stored to and loaded from memory for want of registers."""
+    """Bytes of a thread that are stored in memory for lack of registers."""
     shared_memory_bytes: Count = None
-    """Of a block, static and dynamic."""
+    """Shared memory of a block, static and dynamic."""
     occupancy: Number = None
     """Warps that a multiprocessor can hold at once, over those that fit at most."""
     limited_by: Text = ""
@@ -33,7 +33,7 @@ class Launch(Part, frozen=True):
     filled: Number = None
     """The share of the multiprocessors that get a block."""
     bytes: Number = None
-    """That it reads and writes, by the shapes of its operands and results."""
+    """Bytes that it reads and writes, by the shapes of its operands and results."""
     sources: Texts = ()
     """FILE:LINE of what it computes."""
 
@@ -48,23 +48,23 @@ class OnTarget(Part, frozen=True):
     fusions: Count = None
     """Fusion instructions."""
     temp_bytes: Count = None
-    """Of intermediates."""
+    """Bytes of intermediates."""
     peak_bytes: Count = None
-    """Of arguments, results, intermediates and code together."""
+    """Bytes of arguments, results, intermediates and code together."""
     library_calls: Named[int] = {}
     """By library, calls of it."""
     flops: Number = None
-    """Of the program as its frontend wrote it."""
+    """Operations of the program as its frontend wrote it."""
     bytes: Number = None
-    """That the module's operations read and write."""
+    """Bytes that the module's operations read and write."""
     bound_s: Number = None
     """Seconds that a call takes at least: the larger of bytes over bandwidth, and operations over the peak."""
     bound_by: Text = ""
-    """Which of them: memory, or the peak of a type."""
+    """The bound: memory, or the peak of a type."""
     fits: bool | None = None
     """Whether `peak_bytes` are no more than the device has."""
     largest_batch: Count = None
-    """Of a training step, the largest batch that was compiled and fits, where a search was asked for."""
+    """The largest batch of a training step that was compiled and fits, if a search was requested."""
     too_large_batch: Count = None
     """The smallest that was compiled and does not fit; null where none was, since no larger inputs are drawn."""
     lowered_for: Text = ""
@@ -91,7 +91,7 @@ class Target(Part, frozen=True, rename={"tf": "tf@jax", "jax": "jax@jax"}):
     source: Text = ""
     """Where its figures are published."""
     memory_bytes: Count = None
-    """That it has."""
+    """Memory of the device."""
     packages: Named[str] = {}
     """Versions of what compiled."""
     equal: bool | None = None
@@ -99,4 +99,4 @@ class Target(Part, frozen=True, rename={"tf": "tf@jax", "jax": "jax@jax"}):
     differences: Texts = ()
     """In what both modules differ."""
     regrouped: Texts = ()
-    """Which kernels of one compute together what several of the other do."""
+    """The kernels of one program that compute together what several of the other do."""

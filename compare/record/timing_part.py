@@ -21,7 +21,7 @@ class Mode(Part, frozen=True):
     peak_rss_bytes: Number = None
     """Bytes of the process's physical memory at most since the mode was prepared, modes that ran before included."""
     page_faults: Number = None
-    """Of a call; Linux only."""
+    """Page faults of a call; Linux only."""
 
 
 class CellTime(Part, frozen=True):
@@ -37,7 +37,7 @@ class Ratio(Part, frozen=True):
     pairs: Count = None
     """Pairs of fresh processes."""
     rounds: Count = None
-    """Of all pairs together."""
+    """Rounds of all pairs together."""
     ratio: Number = None
     """Below 1 A is faster; null where it is withheld."""
     ci95: Interval = None
@@ -55,7 +55,7 @@ class Ratio(Part, frozen=True):
 
 
 class Power(Part, frozen=True):
-    """Which slowdowns this run detects."""
+    """The slowdowns that this run detects."""
 
     planted: Named[Ratio] = {}
     """By mode and slowdown, as "jax/jit +5 %"."""
@@ -101,7 +101,7 @@ class Timing(Part, frozen=True):
     margin: Number = None
     """The relative difference within which two modes are equivalent."""
     power: Power | None = None
-    """Which slowdowns this run detects."""
+    """The slowdowns that this run detects."""
     threads: Threads | None = None
     """Null where they were left to the frameworks."""
 
@@ -110,8 +110,8 @@ class Attribution(Part, frozen=True):
     """The ratio jax/jit vs tf/jit as a product of three factors; below 1, JAX gains there."""
 
     frontend: Number = None
-    """That of the programs, under one compiler."""
+    """The factor of the programs, under one compiler."""
     compiler: Number = None
-    """That of the compilers, of one program."""
+    """The factor of the compilers, for one program."""
     runtime: Number = None
-    """That of calling the compiled code through either framework."""
+    """The factor of calling the compiled code through either framework."""

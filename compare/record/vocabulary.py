@@ -35,4 +35,4 @@ FORWARD, BACKWARD, OPTIMIZER = "forward", "backward", "optimizer"
 BOTH = "backward and optimizer"
 
 PHASES = (FORWARD, BACKWARD, BOTH, OPTIMIZER)
-"""Of a training step. A kernel that computes the forward pass anew for the backward one is of the backward one."""
+"""The phases of a training step. Forward operations that are repeated for the backward pass belong to it."""

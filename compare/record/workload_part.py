@@ -56,17 +56,17 @@ class Workload(Part, frozen=True):
     source: Text = ""
     """Where it was taken from."""
     size: Text = ""
-    """That was compiled and timed."""
+    """The size that was compiled and timed."""
     parity_size: Text = ""
-    """That parity was judged at."""
+    """The size that parity was judged at."""
     node: Text = ""
-    """That it was judged and timed on, of the nodes of the record; empty where there was one machine."""
+    """The node of the record that judged and timed it; empty on a single machine."""
     lost_on: Texts = ()
     """Nodes that it was given to before, and lost on."""
     dimensions: Named[Scalar] = {}
     """By name, at `size`."""
     dtype: Text = ""
-    """That the twins are written in."""
+    """The dtype that the twins are written in."""
     inputs: Named[str] = {}
     """Dtype and shape by input."""
     sha256: Text = ""

@@ -1,4 +1,4 @@
-"""Which values can be cut points: the matches of an alignment, as classes of values that are supposed to be one."""
+"""Finds possible cut points: the matches of an alignment, as classes of values that are assumed equal."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class OpenPrograms:
     regions: tuple[Region, ...]
 
     def results(self, side: int) -> list[tuple[int, int]]:
-        """Of each result of a side, its region by position, and its place among the outputs of the piece."""
+        """For each result of a side, the position of its region and its position among the outputs of the piece."""
         return [
             (position, place)
             for position, region in enumerate(self.regions)

@@ -14,7 +14,7 @@ from compare.regions.proving import OPEN, RegionProof, prove
 from compare.regions.splitting import split
 
 LEVELS = (STRUCTURE, ALGEBRA)
-"""Of the graphs that are split, the first that there is."""
+"""The levels of graphs that are split: the first that exists."""
 _MOST_LINES = 4
 _UNNAMED: Pair[Sequence[str]] = Pair((), ())
 

@@ -113,7 +113,7 @@ def in_words(workload: Workload) -> str:
 
 
 def costliest_in_words(workload: Workload) -> str:
-    """Which factor costs the most against tf/jit, or that none does alone; empty where none costs much.
+    """The factor that costs the most against tf/jit, or that none does alone; empty if none costs much.
 
     Nothing is said where a factor is not known: it may be the one.
     """

@@ -86,7 +86,7 @@ class _PortBenchmark:
     median_s: Number
     plain: Mapping[str, Any]
     digests: tuple[str, str]
-    """Of JAX's program and of TensorFlow's; empty where the record has none."""
+    """Digests of JAX's program and of TensorFlow's; empty if the record has none."""
 
     @property
     def identity(self) -> tuple[str, str, str, str]:

@@ -17,7 +17,7 @@ from compare.report.program_texts import file_stem
 from compare.report.showable import printable
 
 MOST_GRAPHS = 60
-"""Of a launched program that stand on a page, those with most nodes in clusters first."""
+"""The most graphs of a launched program on a page, those with most nodes in clusters first."""
 _MOST_ON_CONSOLE = 6
 _LONGEST_STEM = 80
 _NOTE = "A cluster is what XLA compiles as one program; all other nodes run as in a plain tf.function."

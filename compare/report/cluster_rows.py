@@ -45,7 +45,7 @@ class OutsideRow:
     places: Mapping[tuple[str, str], int]
     """By FILE:LINE and the text of that line."""
     names: tuple[str, ...] = ()
-    """Of the nodes."""
+    """The names of the nodes."""
 
 
 def inside(graph: ClusteredGraph) -> int:

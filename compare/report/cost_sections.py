@@ -8,7 +8,7 @@ from compare.report.pages import Charts, Lines, Section
 
 
 def sections(workload: Workload) -> list[Section]:
-    """Those that the record has."""
+    """The sections that the record has."""
     return [part for part in (_startup(workload), _roofline(workload), _batches(workload)) if part]
 
 

@@ -89,7 +89,7 @@ def _place(key: _Told) -> tuple[bool, bool]:
 
 
 def passes(rewrite: NodeRewrite, optimization: Optimization) -> str:
-    """Which passes made a change, and by which experiment that is known."""
+    """The passes that made a change, and the experiment that shows it."""
     return _made_by(rewrite, optimization)[1]
 
 
@@ -118,7 +118,7 @@ def _lacks_trials(optimization: Optimization) -> bool:
 
 
 def _groups(rewrites: Sequence[NodeRewrite]) -> Iterator[Sequence[NodeRewrite]]:
-    """Those that stand for each other together; of the others each kind together."""
+    """Rewrites of one group together; the others by kind."""
     standing: dict[int | None, list[NodeRewrite]] = {}
     for rewrite in rewrites:
         if rewrite.kind in _STANDING:

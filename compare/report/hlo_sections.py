@@ -14,7 +14,7 @@ from compare.report.showable import entries, mapping, part, text
 from workloads._modes import JAX_CELL, TF_CELL
 
 SIDES = ("left", "right")
-"""Of the page; what programs are called there, their labels say."""
+"""The sides of the page; labels name the programs."""
 
 SHOWN = 12
 """Rows that stand on the page at once, and places up to which every reason is unfolded."""

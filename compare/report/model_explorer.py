@@ -59,7 +59,7 @@ def graph_id(view: Json, side: str) -> str:
 
 
 def sync_navigation(view: Json) -> Json:
-    """Which values belong together: what is selected on one side is selected on the other.
+    """Pairs of values: selecting one selects its partner on the other side.
 
     Values that are matched with several are one entry with all of them: a value may stand in one entry only.
     """

@@ -49,7 +49,7 @@ class OverviewRow:
 
 @dataclass(frozen=True)
 class ColumnGroups:
-    """Which columns of an overview have a value in any row: `--parity-only` fills none of these."""
+    """The columns of an overview that have a value in any row: `--parity-only` fills none of these."""
 
     instructions: bool
     kernels: bool

@@ -47,7 +47,7 @@ _KINDS = {
 ELEMENTWISE = ("#d3ecec", "elementwise")
 _KIND_OF = {opcode: (color, kind) for kind, (color, opcodes) in _KINDS.items() for opcode in opcodes.split()}
 _TELLING = ("library", "matrix", "control", "reduction", "indexing")
-"""Of a kernel's operations, the first of these kinds is the kernel's own."""
+"""A kernel has the first of these kinds that its operations have."""
 
 UNMATCHED = "#b3201c"
 INK, SOFT, PAPER = "#1d2126", "#7a828c", "#ffffff"
@@ -230,7 +230,7 @@ def _label(node: Json) -> str:
 
 
 def _tooltip(nodes: Sequence[Json]) -> str:
-    """Of one value its name and source; of a kernel the sources in it."""
+    """The name and source of one value, or the sources in a kernel."""
     titles = [f"{text(node, 'name')} {text(node, 'source')}".strip() for node in nodes]
     texts = titles if len(nodes) == 1 else [text(node, "source") for node in nodes]
     lines = [line for line in dict.fromkeys(texts) if line]

@@ -155,7 +155,7 @@ def _stands_at(source: str, line: str) -> bool:
 
 
 def no_such_line(profile: ReadProfile, line: str) -> str:
-    """That no kernel comes from a line, and from which lines of its file, or of any, kernels come."""
+    """A message that no kernel comes from a line; it names lines of its file, or of any, with kernels."""
     sentence = f"no kernel comes from {line}"
     if not profile.lines:
         return f"{sentence}: no module of this profile names a line"

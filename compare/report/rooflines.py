@@ -48,7 +48,7 @@ def machine(record: Record) -> Table:
 
 
 def roofline(workload: Workload) -> Roofline | None:
-    """None where the record has none."""
+    """The roofline of a workload; None if the record has none."""
     recorded_roofline = present(workload.roofline)
     if recorded_roofline is None:
         return None

@@ -54,7 +54,7 @@ class Across:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """Of the axis."""
+        """The ends of the axis."""
         low, high = drawing.domain(self.sizes, margin=1.3)
         return low, high * (high / low) ** _ROOM
 

@@ -68,7 +68,7 @@ class KernelRow:
     names: tuple[tuple[str, int], ...]
     reason: str
     alike: str
-    """Which mode this one is, where nothing of its own was compiled; else empty."""
+    """The mode whose compiled code this one shares; empty if it has its own."""
 
 
 @dataclass(frozen=True)

@@ -87,7 +87,7 @@ class LeafRow:
     worst: str
     message: str
     index: str = ""
-    """Of the worst element: "[0, 3]"; empty of a scalar, and where arrays cannot be compared."""
+    """The index of the worst element: "[0, 3]"; empty for a scalar, and if arrays cannot be compared."""
     expected: Number = None
     """The value expected there."""
     found: Number = None
@@ -239,7 +239,7 @@ def why_missing(workload: Workload) -> str:
 
 
 def _gates(workload: Workload) -> dict[str, Gate]:
-    """Those of the contract first, empty where the record has none; then any other."""
+    """The gates of the contract first, empty if the record has none; then any other."""
     recorded_gates = (workload.parity or Parity()).gates
     return {**{name: recorded_gates.get(name, Gate()) for name in GATES}, **recorded_gates}
 

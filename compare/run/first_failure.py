@@ -20,7 +20,7 @@ from workloads._framework import FORWARD, GRADIENTS, PASSES, STEP
 from workloads._spec import STABILITY
 
 _PASS_OF_GATE = {"gradients": GRADIENTS, "training": STEP}
-"""Of the gates that need more than the forward pass."""
+"""The passes of the gates that need more than the forward pass."""
 
 
 def judge_first_failure(sides: BothSides, passes: Collection[str]) -> Parity | None:

@@ -90,7 +90,7 @@ class Judgement:
 
 
 class Judgements:
-    """Those of one run, in a folder."""
+    """The judgements of one run, in a folder."""
 
     def __init__(self, folder: Path, request: Request) -> None:
         self._folder, self._request = folder, request

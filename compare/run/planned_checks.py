@@ -46,7 +46,7 @@ def plan_checks(instance: Prepared, request: Request) -> Mapping[str, float]:
 
 
 def describe_pass(pass_: str, leaves: Mapping[str, Sequence[Held]], refusal: str) -> str:
-    """Which gates hold in a pass at their strictest, and where the others do not.
+    """A line on the gates that hold in a pass at their strictest, and the places where the others do not.
 
     Args:
       leaves: by gate, what was compared in this pass.

@@ -100,7 +100,7 @@ class Prover:
         self._drawn: tuple[tuple[Port, str | None], Path, Loading] | None = None
         self._stack = ExitStack()
         self.environment = Environment()
-        """That of the last run: versions and machine."""
+        """The environment of the last run: versions and machine."""
 
     def __enter__(self) -> Prover:
         self._scratch = self._stack.enter_context(processes.scratch_folder())

@@ -31,7 +31,7 @@ NARROW_FLOATS = (
     *("avx512_bf16", "avx512_fp16", "amx_bf16", "amx_fp16"),
     *("bf16", "svebf16", "fphp", "asimdhp"),
 )
-"""Of x86-64, then of 64-bit Arm: https://docs.kernel.org/arch/arm64/elf_hwcaps.html. f16c only converts."""
+"""Flags of x86-64, then of 64-bit Arm: https://docs.kernel.org/arch/arm64/elf_hwcaps.html. f16c only converts."""
 
 INTERRUPTED = "interrupted"
 """What a failure of both sides begins with where somebody wanted no more."""

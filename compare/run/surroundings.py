@@ -23,7 +23,7 @@ STEERING = re.compile(
 Terraform's, which begin with TF_ too, do."""
 
 SECRET = re.compile(r".*(API_?KEY|ACCESS_?KEY|TOKEN|SECRET|PASSW|CREDENTIAL).*")
-"""Of those above too: NVIDIA_API_KEY. Not JAX_LEGACY_PRNG_KEY, which is a switch."""
+"""Secrets among the variables above, such as NVIDIA_API_KEY, but not JAX_LEGACY_PRNG_KEY, which is a switch."""
 
 TOOLS = ("dot", "chromium", "nvidia-smi")
 
@@ -38,7 +38,7 @@ SHARED_MEMORY = Path("/dev/shm")
 
 @dataclass(frozen=True)
 class Surroundings:
-    """Of this machine and this process.
+    """The surroundings of this process on this machine.
 
     Attributes:
       memory_bytes: of the machine; None where the platform does not tell.
@@ -99,7 +99,7 @@ def _is_reported(name: str) -> bool:
 
 
 def memory_bytes(memory: Path = MEMORY) -> int | None:
-    """Of the machine, as Linux tells it."""
+    """The memory of the machine, by Linux's /proc/meminfo."""
     try:
         match = re.search(r"^MemTotal:\s+(\d+) kB$", memory.read_text(), re.MULTILINE)
     except OSError:

@@ -14,7 +14,7 @@ from workloads._spec import Arrays
 SIDES = ("tf", "jax")
 
 Parameters = Mapping[str, Any]
-"""Of a request, by name: what `to_plain` makes JSON of."""
+"""The parameters of a request by name; `to_plain` converts them to JSON."""
 
 
 class SideError(Foreseen):

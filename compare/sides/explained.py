@@ -13,7 +13,7 @@ import compare
 from workloads._errors import message
 
 MOST_CHARACTERS = 500
-"""Of an explanation; the rest is in the traceback that --debug shows."""
+"""The most characters of an explanation; the traceback that --debug shows has the rest."""
 
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 _ROOMS = "|".join(module.name for module in pkgutil.iter_modules(compare.__path__))

@@ -21,7 +21,7 @@ _SEVERITIES = b"IWEF"
 _CHUNK = 1 << 16
 
 _LAST_WORDS_S = 5.0
-"""So long may what the program started, and left behind, keep its standard error open."""
+"""The most seconds that remaining children of the program may keep its standard error open."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Sieve:
 
 
 def severity(line: bytes) -> int:
-    """That of a line of the log: 0 information, 1 a warning, 2 an error, 3 what ends the program."""
+    """The severity of a line of the log: 0 information, 1 warning, 2 error, 3 fatal."""
     return max(_SEVERITIES.find(line[:1]), 0)
 
 

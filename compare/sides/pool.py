@@ -1,4 +1,4 @@
-"""Which process or file stands for a side, and when a side that does not start is given up."""
+"""Keeps the worker process or recorded file of each side, and gives up a side that does not start."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ LIFELINE = "JAXPORT_LIFELINE"
 """Names to a worker a pipe that nothing is written to, and that hangs up when the program that started it is gone."""
 
 _PR_SET_PDEATHSIG = 1
-"""Of Linux: a child that waits for ever, and holds Python's lock, is killed with its parent."""
+"""An option of Linux's prctl: a child that hangs with Python's lock is killed with its parent."""
 
 
 class Ending(Exception):

@@ -109,7 +109,7 @@ class ProgramWorker(Executor):
 
     @override
     def compile(self, bytecode: bytes, options: CompilerOptions) -> Executable:
-        """As of the base class. Each later worker that runs the program compiles it again."""
+        """See the base class. Each later worker that runs the program compiles it again."""
         arrays = {xla.PROGRAM: np.frombuffer(bytecode, np.uint8)}
         compiled = _CompiledProgram(self, _Request("compile", {"options": dict(options)}, arrays))
         compiled.load()
@@ -117,7 +117,7 @@ class ProgramWorker(Executor):
 
     @override
     def compile_steps(self, steps: Steps) -> Runnable:
-        """As of the base class. Each later worker that runs the graph compiles it again."""
+        """See the base class. Each later worker that runs the graph compiles it again."""
         description, arrays = xla.pack_steps(steps)
         compiled = _Compiled(self, _Request("compile_steps", vars(description), arrays))
         compiled.load()

@@ -29,7 +29,7 @@ METADATA_KEY = "jaxport.side"
 
 
 _MOST_CHARACTERS = 2000
-"""Of a refusal; jaxport's own have a quarter of that."""
+"""The most characters of a refusal; jaxport's own have a quarter of that."""
 
 _MOST_NAMES = 10
 

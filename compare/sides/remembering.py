@@ -24,7 +24,7 @@ _LOADED = ("target", "builds", "dimensions", "inputs", "cases", "sha256", "main_
 
 
 MOST_BYTES = 1 << 30
-"""Of arrays that one side remembers; it forgets the function first that was loaded longest ago."""
+"""The most bytes of arrays that one side remembers; it forgets the function first that was loaded longest ago."""
 
 
 class RememberingSide(Side):
@@ -153,7 +153,7 @@ class RememberingPool(Pool):
             self._kept.pop(name, None)
 
     def get(self, name: str) -> Side:
-        """As of any pool. A worker in the place of one that was lost, or had grown too large, has the same files."""
+        """See the base class. The replacement of a worker that was lost, or had grown too large, has the same files."""
         side = super().get(name)
         if name not in self._remembering:
             return side

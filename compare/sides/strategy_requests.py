@@ -20,7 +20,7 @@ from workloads._trajectory import kept_as
 Found = TypeVar("Found")
 
 _SEEN_WITHIN_S = 5.0
-"""So long may it take until the death of a process is seen, after another one said that it is gone."""
+"""The most seconds until the death of a process is seen, after another process reported it."""
 
 
 def divide(

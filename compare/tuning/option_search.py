@@ -16,7 +16,7 @@ PROMISING = 0.98
 """What is not even this much faster alone is not tried together with others."""
 
 SIMPLER = 0.01
-"""So much faster must a candidate be for each option that it sets more, or that allows other results."""
+"""How much faster a candidate must be for each additional option, or option that allows other results."""
 
 SAME, REFUSED, DROPPED, SLOWER, TIMED, FAILS, WINNER = (
     *("same code", "rejected by the compiler", "dropped", "not faster", "faster when screened"),

@@ -71,7 +71,7 @@ class Screening:
             alive = self._keep(alive, results)
 
     def leaders(self) -> list[Standing]:
-        """Those that stayed to the end and came out faster than the default, the fastest first."""
+        """The candidates that stayed to the end and were faster than the default, the fastest first."""
         remaining = [standing for standing in self.standings.values() if not standing.dropped]
         return sorted((standing for standing in remaining if _ratio(standing) < 1), key=_ratio)
 

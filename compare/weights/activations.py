@@ -22,7 +22,7 @@ class Activation:
 
     @property
     def function(self) -> str:
-        """It as an argument: a function that has one of these names, so that who reads a module knows it again."""
+        """The activation as an argument: a function with one of these names, which readers recognize."""
         if self.expression == "x":
             return "jax.nn.identity"
         name, _, rest = self.expression.removesuffix(")").partition("(x")

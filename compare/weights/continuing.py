@@ -24,14 +24,14 @@ SMALLEST = -8.0
 """Power of ten of the smallest gradient; the largest are 1, but for those of the last step."""
 
 LARGE = 1e4
-"""Of the last step's gradients, in place of 1: a clip at less is seen. Float16 holds no more than 65504."""
+"""The size of the last step's gradients, in place of 1: it shows smaller clips. Float16 holds no more than 65504."""
 
 SHARE = 1e-4
 """Of the way that a weight has gone, by which the two may differ. Float32 leaves some 1e-5 of 1 - 0.999; an epsilon of
 optax.adam in place of Keras' is 3e-4 where gradients are of 1e-3."""
 
 ROUNDINGS = 4
-"""Of float32 that a step may add, relative to the weight."""
+"""The roundings of float32 that a step may add, relative to the weight."""
 
 
 @dataclass(frozen=True)

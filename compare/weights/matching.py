@@ -1,4 +1,4 @@
-"""Which module of Flax a layer of Keras is: by name, by what it stands in, or as the user says."""
+"""Matches layers of Keras with modules of Flax: by name, by position, or as the user says."""
 
 from __future__ import annotations
 

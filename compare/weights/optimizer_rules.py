@@ -69,7 +69,7 @@ ALWAYS: Mapping[str, Mapping[str, Field]] = {
     "optax.InjectHyperparamsState": _fields(count=STEPS, hyperparams__learning_rate=RATE),
     "optax.InjectStatefulHyperparamsState": _fields(count=STEPS, hyperparams__learning_rate=RATE),
 }
-"""Of states that any optimizer may have around it."""
+"""The fields of states that may surround any optimizer."""
 
 _AVERAGED = {
     "ema_momentum": "average_weights.momentum",

@@ -19,7 +19,7 @@ from workloads._spec import Arrays
 from workloads._transfer import STATES
 
 MOST_BYTES = 64 << 30
-"""Of a file of weights: those of a model of 16 billion parameters."""
+"""The largest file of weights: those of a model of 16 billion parameters."""
 
 _EXPECTED = files.Expected("weights in safetensors", "name the file that jaxport weights wrote", RequestError)
 

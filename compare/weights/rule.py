@@ -145,7 +145,7 @@ def present(layer: SourceLayer, ways: tuple[Carried, ...]) -> tuple[Carried, ...
 
 
 def attributes_of_call(layer: SourceLayer, *names: str) -> tuple[str, ...]:
-    """Those of these attributes that the caller of the module has to implement, as NAME=VALUE."""
+    """The attributes among these that the caller of the module has to implement, as NAME=VALUE."""
     nothing = (None, False, "linear", 0, 0.0)
     return tuple(f"{name}={layer.config[name]!r}" for name in names if layer.config.get(name) not in nothing)
 

@@ -15,7 +15,7 @@ Written = Callable[[Mapping[str, Plain]], str]
 
 
 def _per_axis(value: Any, count: int) -> list[Any]:
-    """Of each axis of space, what Keras tells for all of them or one by one."""
+    """The value of each spatial axis, which Keras states once for all axes or for each."""
     return value if isinstance(value, list) else [value] * count
 
 
@@ -122,7 +122,7 @@ def _dot(config: Mapping[str, Plain]) -> str:
 
 
 def bin_expression(config: Mapping[str, Plain]) -> str:
-    """Which bin x lies in, by boundaries that TensorFlow keeps as float32."""
+    """An expression of the bin that contains x, with boundaries in float32 as in TensorFlow."""
     bounds: Any = config.get("bin_boundaries") or []
     bounds_text = ", ".join(repr(float(bound)) for bound in bounds)
     return f"jnp.searchsorted(jnp.asarray([{bounds_text}], jnp.float32), x, side='right')"

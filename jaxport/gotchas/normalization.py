@@ -7,7 +7,7 @@ from flax import nnx
 from jaxport import elementwise, normalization
 
 MEAN, VARIANCE = (0.5, -0.5, 0.0, 1.0), (0.25, 1.0, 4.0, 0.0)
-"""Of four features, the last of which is constant."""
+"""Statistics of four features, the last of which is constant."""
 
 
 def _layer_norm(x: jax.Array, gamma: jax.Array, beta: jax.Array, layer: nnx.LayerNorm) -> jax.Array:

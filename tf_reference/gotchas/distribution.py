@@ -27,7 +27,7 @@ def _over(replica: Callable[..., Any], *arrays: tf.Tensor, sizes: Any = REPLICAS
 
 
 def _gradient(x: tf.Tensor, y: tf.Tensor, weights: tf.Tensor, count: int) -> Any:
-    """That of a sum of squared errors over a count."""
+    """The gradient of a sum of squared errors over a count."""
     with tf.GradientTape() as tape:
         tape.watch(weights)
         loss = tf.reduce_sum(tf.square(tf.linalg.matvec(x, weights) - y)) / count

@@ -132,7 +132,7 @@ class Calls:
         return PairedCall(tuple(slots), results, tuple(equal_slots), min(results, key=len), same)
 
     def _reducer(self, left: Node, right: Node) -> PairedCall:
-        """Of several inputs, each has its slots, its result and its part of the value."""
+        """The paired call of a reducer with several inputs: each has slots, a result and a part of the value."""
         inputs = len(left.shape.parts) or 1
         left_operands, others = self.callers.left.operands(left), self.callers.right.operands(right)
         input_pairs = _in_order(range(inputs), range(len(right.shape.parts) or 1))
@@ -182,7 +182,7 @@ def _order_operands(opcode: str, input_partners: Mapping[int, int], operands: in
 
 
 def _reducer_slots(left: Graph, right: Graph, input_partners: Mapping[int, int]) -> SlotPairs:
-    """Of reducers, the accumulated inputs come before the new ones; a comparator has both of an input side by side."""
+    """Pairs of slots: a reducer takes all accumulators before the new inputs, a comparator both of an input."""
     inputs, slots = len(input_partners), len(slots_of(left))
     if slots != len(slots_of(right)):
         return ()

@@ -16,7 +16,7 @@ _NONE: Set[int] = frozenset()
 
 
 class Partners:
-    """Which values of two graphs are paired, be they the same or only alike."""
+    """The paired values of two graphs, equal or only similar."""
 
     def __init__(self, pairs: Iterable[tuple[int, int]]) -> None:
         self._of_left: dict[int, set[int]] = defaultdict(set)

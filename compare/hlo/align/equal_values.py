@@ -132,7 +132,7 @@ def _open(graph: Graph, matched_keys: set[int]) -> list[int]:
 
 
 def _keys_to_run(graphs: Pair[Graph], open_: Pair[list[int]]) -> list[int]:
-    """Of the left graph, open values, what they are made of, and what open ones of the right one could be equal to.
+    """The values of the left graph to run: open ones, their operands, and possible partners of the right's.
 
     Only values of as many elements can be equal. What tells of branches and loops is wanted too.
     """

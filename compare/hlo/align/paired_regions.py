@@ -182,7 +182,7 @@ def equal_outputs(call: PairedCall, bodies: Sequence[Alignment]) -> Positions:
 
 
 class _Dependence:
-    """Which results of two bodies are the same, given what their slots hold."""
+    """Finds the results of two bodies that are equal, given the values of their slots."""
 
     def __init__(self, alignment: Alignment, results: Positions) -> None:
         self.results = results

@@ -126,13 +126,13 @@ def pair_by_keys(left: Keys, right: Keys) -> list[tuple[int, int]]:
 
 
 Start = tuple[str, Hashable]
-"""Of a part of a loop's state, its shape and the number of what it starts from."""
+"""The shape of a part of a loop's state, and the number of its initial value."""
 
 
 def pair_states(
     bodies: Pair[Rewritten], entering: Pair[Sequence[Hashable]], leaving: Pair[Mapping[int, int]]
 ) -> list[tuple[int, int]]:
-    """Which parts of two loops' states are one: by what they start from, become, and end as.
+    """The pairs of equal parts of two loops' states, by their initial, updated and final values.
 
     Args:
       entering: by part, the number of what it starts from.

@@ -137,7 +137,7 @@ def _survey(flat: np.ndarray) -> tuple[tuple[int, int, int], float, np.ndarray |
 
 
 def _sums(chunk: np.ndarray) -> tuple[float, float, float]:
-    """Of the elements, of their magnitudes and of their squares; the chunk is overwritten."""
+    """The sums of the elements, of their magnitudes and of their squares; overwrites the chunk."""
     # No product by BLAS: on busy processors the threads of NumPy's library wait for one another for seconds.
     total, square = chunk.sum(), np.einsum("i,i->", chunk, chunk)
     return float(total), float(np.abs(chunk, out=chunk).sum()), float(square)

@@ -12,7 +12,7 @@ _SHARE = 3
 
 _FREE = re.compile(r"^MemAvailable: +(\d+) kB$", re.MULTILINE)
 _LIMITS = (("memory.max", "memory.current"), ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"))
-"""Of a container, by cgroup v2 and v1: its limit, and what it takes. https://docs.kernel.org/admin-guide/cgroup-v2.html"""
+"""Files with a container's limit and use, by cgroup v2 and v1. https://docs.kernel.org/admin-guide/cgroup-v2.html"""
 
 
 def budget(reserve: int = 0, memory: Path = Path("/proc/meminfo"), group: Path = Path("/sys/fs/cgroup")) -> int:

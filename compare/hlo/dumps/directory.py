@@ -17,7 +17,7 @@ from compare.hlo.dumps.grammar import Key, Origin
 from workloads._foreign import MEBIBYTE, Unusable, check, error_line
 
 MOST_BYTES = 256 * MEBIBYTE
-"""Of one file, unpacked: the dumps of the largest models of the zoo have a tenth of it, and text is read as lines."""
+"""The largest unpacked file: dumps of the largest models of the zoo have a tenth of it, and text is read as lines."""
 
 _TEXTS = (
     *(grammar.LLVM, grammar.MLIR, grammar.PTX, grammar.THUNKS, grammar.THUNK_NAMES),

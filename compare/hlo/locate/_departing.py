@@ -1,4 +1,4 @@
-"""Which values of two programs agree, which depart, and where departing begins."""
+"""Finds the values of two programs that agree, those that differ, and the first that differ."""
 
 from __future__ import annotations
 

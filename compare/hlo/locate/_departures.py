@@ -30,7 +30,7 @@ _MOST = 8
 """The most departures that are searched for in one program."""
 
 _MOST_OPERATIONS = 64
-"""Of a result, that one change is tried on where no values that are given make all results agree."""
+"""The most operations behind a result that are tried alone when no given values make all results agree."""
 
 
 Found = tuple[Parting, Attempt | None]

@@ -27,7 +27,7 @@ def wherever(proof: Proof) -> Proof:
 
 
 Named = Callable[[Arrays, Arrays, Sequence[float]], Function | None]
-"""Which function gives a value of another."""
+"""Finds the function that maps one value to another."""
 
 
 def _both(spot: Spot, describe: Callable[[Arrays, Arrays, Sequence[float]], T | None], read: Arrays) -> Pair[T] | None:
@@ -55,7 +55,7 @@ def _functions(spot: Spot, recognise: Named) -> Pair[Function] | None:
 
 
 def function(accepts: Callable[[Function, Function], bool], recognise: Named = _known_functions.activation) -> Proof:
-    """That both are functions of every element of one value, wanted ones."""
+    """Proof that both are elementwise functions of one value, and that `accepts` holds for them."""
 
     def proof(spot: Spot) -> str | None:
         functions = _functions(spot, recognise)
@@ -83,7 +83,7 @@ def is_gelu(one: Function, other: Function) -> bool:
 
 
 def power(spot: Spot) -> str | None:
-    """That both are powers of one value."""
+    """Proof that both are powers of one value."""
     fitting = (_both(spot, _known_functions.power, read) for read in _read_whole(spot) if is_real(read[0]))
     exponents = next(filter(None, fitting), None)
     if exponents is None:
@@ -92,7 +92,7 @@ def power(spot: Spot) -> str | None:
 
 
 def division(spot: Spot) -> str | None:
-    """That both divide the same two values, rounding otherwise."""
+    """Proof that both divide the same two values, with another rounding."""
     parts = [part for part in (spot.mine, spot.theirs) if part is not None]
     within = {part.side.program.node(key).opcode for part in parts for key in (*part.nodes, *part.leaves)}
     if not within & {"divide", "remainder"}:
@@ -123,7 +123,7 @@ def _constants_read(spot: Spot) -> list[list[np.ndarray]]:
 
 
 def running(spot: Spot) -> str | None:
-    """That both are running sums of one value."""
+    """Proof that both are cumulative sums of one value."""
     fitting = (_both(spot, _known_functions.cumulative, read) for read in _read_whole(spot))
     sums = next(filter(None, fitting), None)
     return f"{sums.right} where {spot.parting.left.program.label} has {sums.left}" if sums else None
@@ -135,7 +135,7 @@ def _reductions(spot: Spot) -> Pair[Reduction] | None:
 
 
 def reduction(holds: Callable[[Reduction, Reduction], bool]) -> Proof:
-    """That both reduce one value, and what has to hold of how."""
+    """Proof that both reduce one value, and that `holds` is true of the reductions."""
 
     def proof(spot: Spot) -> str | None:
         reductions = _reductions(spot)
@@ -145,7 +145,7 @@ def reduction(holds: Callable[[Reduction, Reduction], bool]) -> Proof:
 
 
 def explain_order(spot: Spot) -> str | None:
-    """That one side has the elements of the other in another order."""
+    """Proof that one side has the elements of the other in another order."""
     if spot.expected[0].size != spot.actual[0].size or not _known_functions.is_told_apart(spot.actual):
         return None
     description = _known_functions.describe_order(spot.expected, spot.actual)

@@ -106,7 +106,7 @@ def same(expected: np.ndarray, actual: np.ndarray, bound: float) -> bool:
 
 
 def activation(x: Arrays, y: Arrays, bounds: Sequence[float]) -> Function | None:
-    """Which activation of every element of x gives y.
+    """The activation that maps each element of x to y.
 
     Args:
       x: by case, floats of any shape.
@@ -175,7 +175,7 @@ DIVISIONS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 
 
 def division(a: Arrays, b: Arrays, y: Arrays, bounds: Sequence[float]) -> str:
-    """Which kind of division of two values gives a third, "" of none.
+    """The kind of division of two values that gives a third; "" if none does.
 
     Args:
       a: by case, the dividend.
@@ -199,7 +199,7 @@ def division(a: Arrays, b: Arrays, y: Arrays, bounds: Sequence[float]) -> str:
 
 
 def cumulative(x: Arrays, y: Arrays, bounds: Sequence[float]) -> CumulativeSum | None:
-    """Which running sum of x gives y; None of none."""
+    """The cumulative sum of x that gives y; None if none does."""
     rank = x[0].ndim
     for axis, exclusive, reverse in itertools.product(range(rank), (False, True), (False, True)):
         sums = [_running(exact(array), axis, exclusive, reverse) for array in x]

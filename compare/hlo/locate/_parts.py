@@ -140,7 +140,7 @@ def _graphs(graph: Graph) -> Iterator[Graph]:
 
 
 def _cut(graph: Graph, node: Node) -> Cut | None:
-    """Of a slice along one axis, what it is a part of and which."""
+    """The operand and the position of a slice along one axis."""
     if node.opcode != "slice":
         return None
     whole = graph.nodes[node.operands[0]].shape.dimensions

@@ -82,7 +82,7 @@ def _opcodes(spot: Spot, apart: Collection[OperationDifference]) -> set[str]:
 
 
 def _only(*what: str, among: Collection[str] = ()) -> Proof:
-    """That the two computations differ in nothing but this, at operations of these kinds."""
+    """Proof that the two computations differ only in these respects, at operations of these kinds."""
 
     def proof(spot: Spot) -> str | None:
         apart = _of(_but_for_counts(spot), *what)
@@ -92,7 +92,7 @@ def _only(*what: str, among: Collection[str] = ()) -> Proof:
 
 
 def _changed_to(holds: Callable[[Spot], bool]) -> Proof:
-    """That a change to the right program's computation gives the left's value."""
+    """Proof that a change to the right program's computation gives the left's value."""
     return lambda spot: "" if holds(spot) else None
 
 
@@ -104,7 +104,7 @@ def _either(*proofs: Proof) -> Proof:
 
 
 def _numbers(spot: Spot) -> str | None:
-    """That both differ in constants alone."""
+    """Proof that both differ only in constants."""
     if _of(spot.apart, CONSTANT):
         return ""
     number = _edits.constant_of_the_left(spot)
@@ -115,7 +115,7 @@ def _numbers(spot: Spot) -> str | None:
 
 
 def _epsilon_before_correction(spot: Spot) -> str | None:
-    """That epsilon is added to a root before what stands under the root here is divided by a correction."""
+    """Proof that epsilon is added to a root before the correction of the value under the root."""
     epsilon = _edits.epsilon_before_correction(spot)
     return None if epsilon is None else f"{spot.parting.left.program.label} adds {epsilon:g}"
 
@@ -128,7 +128,7 @@ def _one_operation(spot: Spot) -> int | None:
 
 
 def _of_weight(*opcodes: str) -> Proof:
-    """That one operation of these is left out, or added, and reads a weight."""
+    """Proof that one operation of these kinds, which reads a weight, is missing or added."""
 
     def proof(spot: Spot) -> str | None:
         key = _one_operation(spot)
@@ -152,14 +152,14 @@ def _residual(spot: Spot) -> str | None:
 
 
 def _slope(spot: Spot) -> str | None:
-    """That what one of two branches is multiplied by is another number."""
+    """Proof that one of two branches has another factor."""
     clue = spot.clue
     branch = clue.pair is not None and clue.op == "multiply" and "select" in clue.near
     return _numbers(spot) if branch and all(0 < slope < 1 for slope in clue.pair or ()) else None
 
 
 def _factor(*factors: float, few: bool = False) -> Proof:
-    """That the value is the left's but for a factor, one of these where there are any."""
+    """Proof that the value is the left's times a factor, one of these if any are given."""
 
     def proof(spot: Spot) -> str | None:
         factor = spot.factor(few)
@@ -175,7 +175,7 @@ def _nearby(spot: Spot, numbers: Callable[[Computation, int], set[float]]) -> se
 
 
 def _factor_is_count(spot: Spot) -> str | None:
-    """That the factor is the number of elements of what is added up nearby."""
+    """Proof that the factor is the number of elements of a sum nearby."""
     factor = spot.factor(few=True)
     if factor is None or not is_count(factor):
         return None
@@ -183,7 +183,7 @@ def _factor_is_count(spot: Spot) -> str | None:
 
 
 def _depth(spot: Spot) -> str | None:
-    """That a product's scale is off by, or differs from, the root of what the product adds up."""
+    """Proof that the scale of a product differs by, or from, the root of its number of terms."""
     pair = spot.clue.pair
     depths_nearby = _nearby(spot, depths)
     if pair is not None:
@@ -198,7 +198,7 @@ def _transform(spot: Spot) -> str | None:
 
 
 def _one_less(spot: Spot) -> str | None:
-    """That a sum of squares is divided by one less, or more, than there are."""
+    """Proof that a sum of squares is divided by one less, or more, than its number of terms."""
     by = spot.factor(few=True)
     ratios = [count / (count - 1) for count in _nearby(spot, squares) if count > 1]
     # By how much it is more than one: of many elements both are nearly one.
@@ -223,7 +223,7 @@ def _each_case(spot: Spot) -> str | None:
 
 
 def _weight_decay(spot: Spot) -> str | None:
-    """That both differ by a multiple of a weight."""
+    """Proof that both differ by a multiple of a weight."""
     program = spot.theirs.side.program
     slots = {key: program.slot(key) for key in program.graph.parameters}
     change = [exact(a).ravel() - exact(b).ravel() for a, b in zip(spot.expected, spot.actual, strict=True)]
@@ -237,7 +237,7 @@ def _weight_decay(spot: Spot) -> str | None:
 
 
 def _index(spot: Spot) -> str | None:
-    """That whole numbers are off by one number throughout, or by it wherever they differ."""
+    """Proof that integers differ by one constant, everywhere or wherever they differ."""
     if is_float(spot.expected[0]) or spot.expected[0].size != spot.actual[0].size:
         return None
     pairs = zip(spot.expected, spot.actual, strict=True)
@@ -246,7 +246,7 @@ def _index(spot: Spot) -> str | None:
 
 
 def _gradient_stop(spot: Spot) -> str | None:
-    """That a gradient, or one of the terms that it is a sum of, is nothing at all."""
+    """Proof that a gradient, or one of its terms, is zero."""
     program = spot.theirs.side.program
     if spot.blamed.kind != MISSING or spot.mine is None:
         return None

@@ -95,7 +95,7 @@ def _nearer(parting: Parting, switches: Switchboard, changes: Given, attempt: At
 
 
 def _factor(parting: Parting, switches: Switchboard, attempt: Attempt) -> Attempt | None:
-    """Of an attempt at a product, that at the only factor that departs: the product may be wrong besides."""
+    """The attempt at the only factor of a product that differs: the product may be wrong too."""
     right, left = parting.right.program, parting.left.program
     if attempt.kind != CHANGED or attempt.left is None:
         return None

@@ -125,7 +125,7 @@ def inverse(order: Sequence[int]) -> tuple[int, ...]:
 
 
 def groups(before: Sequence[int], after: Sequence[int]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Which dimensions a reshape takes together: the smallest runs of either side with equally many elements.
+    """The dimensions that a reshape groups: the smallest runs on both sides with equally many elements.
 
     Of shapes with equally many elements and no dimension of size 0 or 1.
     """

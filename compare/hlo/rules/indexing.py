@@ -13,7 +13,7 @@ from compare.hlo.rules._forms import INTEGERS, fill, is_integer, reshape, splat
 
 _NUMBERS = {"gather": "gather_dimension_numbers", "scatter": "scatter_dimension_numbers"}
 _FIRST_INDEX = {"gather": 1, "scatter": 1, "dynamic-slice": 1, "dynamic-update-slice": 2}
-"""Which operand is the first that holds indices."""
+"""By opcode, the position of the first operand with indices."""
 _BATCHING = {"gather": "start_indices_batching_dims", "scatter": "scatter_indices_batching_dims"}
 
 

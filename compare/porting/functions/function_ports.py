@@ -55,7 +55,7 @@ class FunctionPort:
 
     @property
     def file(self) -> Path:
-        """That `jaxport run` takes."""
+        """The port file for `jaxport run`."""
         return self.folder / PORT
 
     @property

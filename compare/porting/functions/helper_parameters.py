@@ -14,7 +14,7 @@ from compare.porting.functions.written_module import Module
 from compare.porting.identifiers import identifier
 
 _MOST_NUMBERS, _MOST_PARAMETERS = 4, 16
-"""Of numbers and sizes that differ, and of all that a helper function takes."""
+"""The most differing numbers and sizes, and the most parameters, of a helper function."""
 
 _KINDS = (TENSOR, STORED, NUMBER, SIZE)
 """The order of parameters."""

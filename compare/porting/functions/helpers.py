@@ -32,10 +32,10 @@ from compare.porting.identifiers import Names, snake
 from compare.porting.repeats import Step, find_repeats
 
 _LEAST_OPERATIONS, _LEAST_SAVED, _OVERHEAD = 3, 3, 3
-"""Of a helper function: its operations, the statements that it has to save, and lines beside those of its body."""
+"""For a helper function, the least operations, the least saved statements, and the lines besides its body."""
 
 _FREE_PARAMETERS = 4
-"""Of a helper function; each further one is a line of every call."""
+"""The parameters of a helper function without cost; each further one counts as a line of every call."""
 
 _LONGEST, _MOST_SEARCHED = 256, 2_000_000
 """The largest piece, and how many pieces are looked at."""

@@ -1,4 +1,4 @@
-"""Which nodes of a body are needed, and how often their results are read."""
+"""Finds the needed nodes of a body, and counts the readers of their results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which operations of TensorFlow are written: by a rule, on what conditions, or not, and why."""
+"""Lists the operations of TensorFlow that a rule writes, with conditions, and the others with a reason."""
 
 from __future__ import annotations
 

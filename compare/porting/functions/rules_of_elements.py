@@ -56,7 +56,7 @@ _OWN: Mapping[str, tuple[str, str]] = {
     "ClipByValue": ("jaxport.elementwise.clip_by_value($0, $1, $2)", "kinks/clip_ends"),
     "Selu": ("jaxport.activations.selu($0)", ""),
 }
-"""Those whose gradients JAX has otherwise, with the gotcha."""
+"""Operations whose gradients differ in JAX, with the gotcha."""
 
 _OF_INTEGERS = {"Abs": "jnp.abs($0)", "Maximum": "jnp.maximum(%0, %1)", "Minimum": "jnp.minimum(%0, %1)",
                 "ClipByValue": "jnp.clip($0, $1, $2)"}  # fmt: skip

@@ -20,7 +20,7 @@ LEFT_OUT = frozenset({"Assert", "PrintV2", "Print"})
 """What raises or prints: JAX's own are checkify and jax.debug.print."""
 
 State = tuple[int, Counter[str], Counter[str]]
-"""Of a module: how many places it has, and how many operations were written and left, by type."""
+"""The state of a module: its number of places, and its written and unwritten operations by type."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Unwritten:
 
     @property
     def description(self) -> str:
-        """Which operation it is, where, and why."""
+        """The operation, its line and the reason."""
         where = f", {comment_text(short(self.line))}" if self.line else ""
         return f"{comment_text(self.type)}{where}: {comment_text(self.reason)}"
 

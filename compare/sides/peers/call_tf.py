@@ -25,7 +25,7 @@ class CallTf(TfPeer):
     side = "call_tf"
 
     def version(self) -> str:
-        """Of JAX, whose part it is."""
+        """The version of JAX, which contains it."""
         return f"jax {jax.__version__}"
 
     def stage(self, pass_: str, case: str) -> Staged:

@@ -27,7 +27,7 @@ class KerasJax(Peer):
     _variables: dict[str, keras.Variable]
 
     def version(self) -> str:
-        """Of Keras."""
+        """The version of Keras."""
         return f"keras {keras.__version__}"
 
     def build(self, twin: Twin) -> None:

@@ -26,7 +26,7 @@ class Tf2Jax(TfPeer):
     side = "tf2jax"
 
     def version(self) -> str:
-        """Of tf2jax."""
+        """The version of tf2jax."""
         return f"tf2jax {tf2jax.__version__}"
 
     def stage(self, pass_: str, case: str) -> Staged:
