@@ -5,7 +5,7 @@ from __future__ import annotations
 from workloads._errors import Foreseen as Foreseen
 
 FORESEEN = (Foreseen, OSError)
-"""What is said in one line, without a traceback: what a user can put right, and what the operating system refuses."""
+"""Errors that end in one line, without a traceback: a user can correct them, or the operating system refused."""
 
 
 class RequestError(Foreseen):

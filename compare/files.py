@@ -59,7 +59,7 @@ class FileError(Foreseen):
 
 @dataclass(frozen=True)
 class Expected:
-    """What a file should have been, and what to do where it is not; `error` is raised then."""
+    """The expected kind of file, and what to do otherwise; `error` is raised then."""
 
     what: str
     advice: str

@@ -1,1 +1,1 @@
-"""What each pass and feature of XLA buys: a program compiled with one of them left out at a time."""
+"""Measures the gain of each pass and feature of XLA: compiles a program without one of them at a time."""

@@ -1,4 +1,4 @@
-"""What each pass and feature of XLA buys one program: what it is without, how fast, and whether still right."""
+"""Measures the gain of each pass and feature of XLA for one program: the code, time and parity without it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ AGAIN = "full pipeline again"
 
 
 class Bench(Protocol):
-    """What an ablation asks of the machine."""
+    """The operations of the machine that an ablation needs."""
 
     def make(self, options: Options) -> Made:
         """The program compiled with options, and run.
@@ -59,7 +59,7 @@ class Bench(Protocol):
         ...
 
     def first_failure(self, options: Options) -> str:
-        """What the first parity gate says that fails with these options; empty where all pass.
+        """The message of the first parity gate that fails with these options; empty if all pass.
 
         Raises:
           PortFails: the port itself is not the original.
@@ -70,7 +70,7 @@ class Bench(Protocol):
 
 @dataclass(frozen=True)
 class Asked:
-    """What is left out, and how much is measured.
+    """The omissions, and the number of measurements.
 
     Attributes:
       omissions: None takes each pass that changed the program, and each feature.

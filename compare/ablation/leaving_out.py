@@ -1,4 +1,4 @@
-"""What can be left out of XLA's CPU compiler: the passes that changed a program, and features that options switch."""
+"""Lists what XLA's CPU compiler can leave out: passes that changed a program, and features with an option."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DISABLING = "xla_disable_hlo_passes"
 NOT_PASSES = frozenset(
     {"adding_copies_to_resolve_interference", "removing_unnecessary_copies", "adding_special-case_copies"}
 )
-"""What XLA dumps within a pass, copy-insertion, as if it were one."""
+"""Names in XLA's dumps that are parts of a pass, copy-insertion, and no passes."""
 
 _LIBRARY = "LIBRARY_FUSION_TYPE_"
 _YNN = "xla_cpu_experimental_ynn_fusion_type"
@@ -23,7 +23,7 @@ _YNN = "xla_cpu_experimental_ynn_fusion_type"
 
 @dataclass(frozen=True)
 class Omission:
-    """What is left out, by which compiler options; `passes` are its names where it is one pass or several."""
+    """An omission and its compiler options; `passes` are the names of the omitted passes, if any."""
 
     name: str
     options: Mapping[str, Value]
@@ -61,7 +61,7 @@ PURPOSES: Mapping[str, str] = {
     "while-loop-invariant-code-motion": "what no turn of a loop changes computed before it",
     "while-loop-simplifier": "loops without dead state; loops of one turn unrolled",
 }
-"""What passes are for, by their names in jaxlib 0.10.2."""
+"""The purposes of passes, by their names in jaxlib 0.10.2."""
 
 FEATURES: tuple[Omission, ...] = (
     Omission("YNNPACK", {_YNN: ""}, says="reductions, single products and convolutions handed to the library YNNPACK"),
@@ -89,7 +89,7 @@ FEATURES: tuple[Omission, ...] = (
         says="an order of instructions in which more can run at once, where the least memory decides",
     ),
 )  # fmt: skip
-"""What options switch off in jaxlib 0.10.2; which have no effect when one program is compiled: docs/ablate.md."""
+"""Features that options switch off in jaxlib 0.10.2; docs/ablate.md lists those without effect on one program."""
 
 
 def without(passes: Sequence[str]) -> Omission:

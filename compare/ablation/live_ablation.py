@@ -27,7 +27,7 @@ from compare.tuning.racing import Race, Round
 
 @dataclass(frozen=True)
 class Plan:
-    """What is left out of which program, and how it is measured.
+    """The program and omissions of an ablation, and how it is measured.
 
     Attributes:
       omissions: None takes each pass that changed the program, and each feature.
@@ -74,7 +74,7 @@ def ablate_workload(small: Prepared, large: Prepared, workers: Workers, plan: Pl
 
 
 class Live:
-    """What an ablation asks of the machine. Implements compare.ablation.ablating.Bench.
+    """Compiles and measures on this machine. Implements compare.ablation.ablating.Bench.
 
     Only one process works at a time. What one process compiled for a race, the next one finds in a cache.
 
@@ -106,7 +106,7 @@ class Live:
         return self.compiler.make(options)
 
     def first_failure(self, options: Options) -> str:
-        """What the first parity gate says that fails with these options; empty where all pass."""
+        """The message of the first parity gate that fails with these options; empty if all pass."""
         self.compiler.rest()
         return self._gates.first_failure(options)
 

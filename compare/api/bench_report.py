@@ -1,4 +1,4 @@
-"""What `jaxport.bench` measured, as its caller reads it: the gates, the times, their ratios, and the reasons."""
+"""The result of `jaxport.bench`: the gates, the times, their ratios, and the reasons."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ _AS = "a spec such as 'f32[8,128]', or an example array"
 
 @dataclass(frozen=True)
 class CallInputs:
-    """What both functions are called with.
+    """The inputs of both functions.
 
     Attributes:
       specs: of each input, in the order of the arguments.

@@ -18,7 +18,7 @@ from workloads._framework import Unsupported
 
 @dataclass(frozen=True, repr=False)
 class CarriedWeights:
-    """What `jaxport.carry_weights` carried; as text, what `jaxport weights` prints.
+    """The result of `jaxport.carry_weights`; its text is the output of `jaxport weights`.
 
     Attributes:
       carried: by the key of a weight in the Keras model, the variables of the module that it became.
@@ -40,7 +40,7 @@ class CarriedWeights:
 
 
 def carry_weights(model: Any, module: Any, names: Mapping[str, str], allowances: Mapping[str, str]) -> CarriedWeights:
-    """As `jaxport.carry_weights`.
+    """See `jaxport.carry_weights`.
 
     Raises:
       RequestError: an object is of another kind, or weights or attributes do not fit; nothing is set then.

@@ -1,4 +1,4 @@
-"""What a check found, as its caller reads it: verdicts, the places that fail, and the text of the command line."""
+"""The result of a check: verdicts, the places that fail, and the text of the command line."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Gate:
-    """What one gate says.
+    """The verdict of one gate.
 
     Attributes:
       verdict: "pass", "fail", "not_applicable" or "not_judged".
@@ -54,7 +54,7 @@ class Gate:
 
 @dataclass(frozen=True, repr=False)
 class CheckReport(Display):
-    """What `jaxport.check` found. A notebook shows it as HTML; as text it is what the command line prints.
+    """The result of `jaxport.check`. A notebook shows it as HTML; its text is the output of the command line.
 
     Attributes:
       verdict: "pass", "fail", "not_judged" where evidence for a gate is missing, or "incomplete" where all gates hold

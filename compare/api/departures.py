@@ -1,4 +1,4 @@
-"""What `jaxport locate` found, in words: the operation to blame in each pass, both lines and both values."""
+"""Describes the result of `jaxport locate`: the operation to blame in each pass, both lines and both values."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _headline(result: locating.Located) -> str:
 
 
 def facts(departure: Departure, result: locating.Located) -> Iterator[tuple[str, Cell]]:
-    """What is known of an operation to blame, a title and a text each."""
+    """The facts about an operation to blame, as titles and texts."""
     title = f"{departure.kind} {departure.op}" + (f", {departure.times} times" if departure.times > 1 else "")
     inside = f", in the {', in the '.join(reversed(departure.inside))}" if departure.inside else ""
     yield "operation", Cell(title + inside, "fail")

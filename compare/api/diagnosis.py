@@ -32,7 +32,7 @@ from workloads._inspection import Inspection
 
 @dataclass(frozen=True, repr=False)
 class DoctorReport(Display):
-    """What `jaxport.doctor` found. A notebook shows it as HTML; as text it is what the command line prints.
+    """The result of `jaxport.doctor`. A notebook shows it as HTML; its text is the output of the command line.
 
     Attributes:
       blockers: what does not compile under XLA, or has no counterpart.

@@ -1,4 +1,4 @@
-"""What the public functions ask: objects of the caller's process or files, each by its own way."""
+"""Implements the public functions, for objects of the caller's process and for files."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def workers(timeout_s: float) -> Iterator[Pool]:
 
 
 def check(tf_fn: Any, jax_fn: Any | None, inputs: Mapping[str, Any] | None, options: Options) -> CheckReport:
-    """As `jaxport.check`.
+    """See `jaxport.check`.
 
     Raises:
       Foreseen: the check cannot be carried out.
@@ -57,7 +57,7 @@ def check(tf_fn: Any, jax_fn: Any | None, inputs: Mapping[str, Any] | None, opti
 def locate(
     tf_fn: Any, jax_fn: Any | None, inputs: Mapping[str, Any] | None, passes: Sequence[str], options: Options
 ) -> LocateReport:
-    """As `jaxport.locate`.
+    """See `jaxport.locate`.
 
     Raises:
       Foreseen: it cannot be searched.
@@ -75,7 +75,7 @@ def locate(
 def bench(
     tf_fn: Any, jax_fn: Any | None, inputs: Mapping[str, Any] | None, timing: TimingOptions, options: Options
 ) -> BenchReport:
-    """As `jaxport.bench`: each framework is timed in processes of its own.
+    """See `jaxport.bench`; each framework is timed in processes of its own.
 
     Raises:
       Foreseen: it cannot be judged or timed.
@@ -91,7 +91,7 @@ def bench(
 def compare_programs(
     tf_fn: Any, jax_fn: Any | None, inputs: Mapping[str, Any] | None, which: ProgramOptions, options: Options
 ) -> ProgramsReport:
-    """As `jaxport.compare_programs`.
+    """See `jaxport.compare_programs`.
 
     Raises:
       Foreseen: they cannot be compared.
@@ -112,7 +112,7 @@ def compare_programs(
 
 
 def diagnose(model: Any, inputs: Mapping[str, str] | None, custom: Sequence[str], timeout_s: float) -> DoctorReport:
-    """As `jaxport.doctor`.
+    """See `jaxport.doctor`.
 
     Raises:
       Foreseen: it cannot be read.
@@ -129,7 +129,7 @@ def write_port_files(
     timeout_s: float,
     **writing: Any,
 ) -> WrittenPort:
-    """As `jaxport.write_port`.
+    """See `jaxport.write_port`.
 
     Raises:
       Foreseen: it cannot be written.

@@ -1,4 +1,4 @@
-"""What a caller names by files as a workload: a port file, or two functions of files. Workers import them."""
+"""Makes a workload of files: a port file, or two functions in files. Workers import them."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ _NEEDED = {(TF, "eager"): "run", (TF, "graph"): "trace", (JAX, "jit"): "trace"}
 
 
 def check(tf_fn: object, jax_fn: object, inputs: Mapping[str, Any], options: Options) -> CheckReport:
-    """As `jaxport.check` of objects.
+    """See `jaxport.check`, for objects.
 
     Raises:
       RequestError: the check cannot be carried out.

@@ -67,7 +67,7 @@ class WeightPairs:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """What the gates do not say of them, a sentence each."""
+        """Sentences on what the gates do not cover."""
         return tuple(f"weights: {line}" for line in (self.unpaired, *self.attributes) if line)
 
 
@@ -176,7 +176,7 @@ def _difference(leaf: Leaf, path: str, actual: np.ndarray, expected: np.ndarray)
 
 
 def _sentence(plan: Plan, source: Source, variables: Arrays) -> str:
-    """What is not paired, and why."""
+    """A sentence on weights without a partner, and why."""
     moved_keys = {move.leaf.key for move in plan.moves}
     weights = [
         leaf.key

@@ -36,7 +36,7 @@ Returned = TypeVar("Returned")
 
 @dataclass(frozen=True)
 class Options:
-    """What a caller may say besides both functions and their inputs, under the names that it has there."""
+    """The options of a caller besides both functions and their inputs, under their public names."""
 
     dimensions: Mapping[str, str] = field(default_factory=dict)
     map: Mapping[str, str] = field(default_factory=dict)
@@ -83,7 +83,7 @@ def live_workload(
 def in_callers_process(
     job: Callable[[Pool, Reporter], Returned], options: Options
 ) -> tuple[Returned, Mapping[str, ObjectSide]]:
-    """What a job returns whose sides are this process, called in this thread; and both sides.
+    """The result of a job whose sides are this process, called in this thread, and both sides.
 
     Args:
       job: sends requests to the pool, in another thread, and reports its steps.
@@ -148,7 +148,7 @@ def _check_names_differ(values: CallInputs, pair: LivePair | None) -> None:
 
 
 def _builders(tf_fn: object, jax_fn: object, pair: LivePair) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """What makes both models of a workload, of dimensions and a dtype."""
+    """The functions that build both models from dimensions and a dtype."""
     models, modules = importlib.import_module(live_weights.MODELS), importlib.import_module(live_weights.MODULES)
     return (
         lambda dimensions, dtype: models.original(tf_fn, list(pair.weights)),

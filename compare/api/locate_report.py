@@ -80,7 +80,7 @@ class LocateReport(Display):
 def locate_objects(
     tf_fn: object, jax_fn: object, inputs: Mapping[str, Any], passes: Sequence[str], options: Options
 ) -> LocateReport:
-    """As `jaxport.locate` of objects of this process.
+    """See `jaxport.locate`, for objects of this process.
 
     Raises:
       RequestError, SideError: it cannot be searched.
@@ -91,7 +91,7 @@ def locate_objects(
 
 
 def locate_files(pool: Pool, workload: AnyWorkload, passes: Sequence[str], progress: Reporter) -> LocateReport:
-    """As `jaxport.locate` of files.
+    """See `jaxport.locate`, for files.
 
     Raises:
       RequestError, SideError: it cannot be searched.

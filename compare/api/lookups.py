@@ -1,4 +1,4 @@
-"""What an agent looks up: entries of the catalogue of gotchas, and operations of TensorFlow."""
+"""Look-ups for an agent: entries of the catalogue of gotchas, and operations of TensorFlow."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST_NAMES = 80
 
 @dataclass(frozen=True)
 class GotchaReply:
-    """What TensorFlow and JAX do differently: `naive` is the port that one would write first, `jax` the right one."""
+    """A difference between TensorFlow and JAX: `naive` is the likely first port, `jax` the right one."""
 
     id: str
     why: str

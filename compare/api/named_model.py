@@ -19,7 +19,7 @@ from workloads._framework import Unsupported
 
 @dataclass(frozen=True)
 class NamedModel:
-    """What a worker reads.
+    """A model by its name in a file, for a worker to read.
 
     Attributes:
       target: the folder of a SavedModel, a .keras or .h5 file, or FILE.py:NAME.

@@ -42,7 +42,7 @@ MODES = (Mode("tf", "jit"), Mode("jax", "jit"))
 
 @dataclass(frozen=True, repr=False)
 class WrittenPort:
-    """What `jaxport.write_port` wrote. A notebook shows it as HTML.
+    """The result of `jaxport.write_port`. A notebook shows it as HTML.
 
     Attributes:
       folder: of the port.
@@ -73,7 +73,7 @@ class WrittenPort:
         return page + (self.report._repr_html_() if self.report else "")
 
     def _lines(self) -> list[str]:
-        """What was written, and what is left to write."""
+        """Lines on what was written and what is left to write."""
         places = [f"to be written in {', '.join(self.unwritten_in)}:", *self.unwritten] if self.unwritten else []
         return [one_line(line) for line in (f"jaxport.check takes {self.file}", *places)]
 
@@ -96,7 +96,7 @@ class Writing:
 
 
 def write_port(model: NamedModel, folder: Path, writing: Writing, progress: Reporter) -> WrittenPort:
-    """As `jaxport.write_port`.
+    """See `jaxport.write_port`.
 
     Raises:
       RequestError: the model cannot be read, or the folder is not to be written to.
@@ -206,7 +206,7 @@ def find_unwritten(port: Port | FunctionPort) -> tuple[Sequence[str], Sequence[s
 
 
 def judged_file(port: Port | FunctionPort) -> Path | None:
-    """What `jaxport run` judges of a port: with places left, the rest of it; None where there is nothing to judge."""
+    """The file of a port that `jaxport run` judges: with places left, the rest; None if there is nothing to judge."""
     if not find_unwritten(port)[0]:
         return port.file
     if isinstance(port, FunctionPort):

@@ -73,7 +73,7 @@ class ProgramDifference:
 
 @dataclass(frozen=True, repr=False)
 class ProgramsReport(Display):
-    """What `jaxport.compare_programs` found; as text, what `jaxport hlo` prints.
+    """The result of `jaxport.compare_programs`; its text is the output of `jaxport hlo`.
 
     Attributes:
       verdict: "pass" where both are one program at `level`, "fail" where not, "not_judged" where that is not known.
@@ -111,7 +111,7 @@ class ProgramsReport(Display):
 
 @dataclass(frozen=True)
 class ProgramOptions:
-    """What is compared, under the names that `jaxport.compare_programs` has for it."""
+    """The options of `jaxport.compare_programs`, under their public names."""
 
     level: str
     pass_: str | None

@@ -1,4 +1,4 @@
-"""What a caller of `jaxport.bench` asks to be timed, as a request for a run."""
+"""Converts the options of `jaxport.bench` to a request for a run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from workloads._framework import PASSES
 from workloads._modes import Mode
 
 ALL = "all"
-"""As a number of threads: one a processor."""
+"""A number of threads: one per processor."""
 MODES = {str(mode): mode for mode in _modes.MODES}
 
 

@@ -35,7 +35,7 @@ class FailureReply:
 
 @dataclass(frozen=True)
 class CheckReply:
-    """What the gates say of a port: `verdict` is pass, fail, not_judged or incomplete."""
+    """The verdicts of the gates on a port: `verdict` is pass, fail, not_judged or incomplete."""
 
     verdict: str
     gates: dict[str, str]
@@ -97,7 +97,7 @@ class FindingReply:
 
 @dataclass(frozen=True)
 class DoctorReply:
-    """What will hurt in a model, and what `write_port` leaves to be written; null where it does not read the model."""
+    """The hard parts of a model, and what `write_port` leaves unwritten; null if it does not read the model."""
 
     blockers: int
     findings: list[FindingReply]

@@ -1,4 +1,4 @@
-"""What is known of the weights of both objects, added to what the judges say."""
+"""Adds the weights of both objects to the record of the judges."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _add_note(parity: Parity, note: str) -> Parity:
 
 
 def _reach(pairs: WeightPairs) -> str:
-    """What gradients were taken of, where that is not all."""
+    """The weights with gradients, if these are not all."""
     if not (pairs.unpaired or pairs.different):
         return ""
     if not pairs.equal:

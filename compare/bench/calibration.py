@@ -1,4 +1,4 @@
-"""What many runs of identical code say of the harness: does it hold what it promises?"""
+"""Tests the harness with many runs of identical code: are its intervals as reliable as it states?"""
 
 from __future__ import annotations
 

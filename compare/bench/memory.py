@@ -25,7 +25,7 @@ def settings(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def counters() -> dict[str, int]:
-    """What is counted of this process since its start, by the field of a mode's times in the record.
+    """The counters of this process since its start, by the field of a mode's times in the record.
 
     A counter that is added here, and as a field there, is in every record.
     """

@@ -46,7 +46,7 @@ class Timer(Generic[Name]):
 
 @dataclass(frozen=True)
 class Measured(Generic[Name]):
-    """What one pair of processes gave. An arm that failed is in `failures`, with the reason, and only there.
+    """The results of one pair of processes. An arm that failed is only in `failures`, with the reason.
 
     `medians` holds one value for each round, in seconds; values at one index are of one round. Rounds in which
     every arm ran come first: an arm that sits rounds out has no others.

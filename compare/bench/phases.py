@@ -26,7 +26,7 @@ def steady_calls(one_s: float) -> int:
 
 
 class Start(msgspec.Struct, frozen=True):
-    """What a worker measured of one target in a process of its own; None is what the framework does not report."""
+    """The measurements of one target in a process of its own; None for what the framework does not report."""
 
     import_s: float
     """Seconds to import the framework."""
@@ -47,7 +47,7 @@ class Start(msgspec.Struct, frozen=True):
     peak_rss_bytes: int | None
     """Bytes of physical memory at most since the mode was prepared."""
     analysis: Analysis
-    """What the framework says when asked again."""
+    """The analysis that the framework gives in a second request."""
 
 
 def process_of(start: Start) -> Stages:

@@ -1,4 +1,4 @@
-"""What a run could have seen: how often its verdict calls a slowdown of a given size, and the smallest it calls."""
+"""The power of a run: how often its verdict detects a slowdown of a given size, and the smallest that it detects."""
 
 from __future__ import annotations
 

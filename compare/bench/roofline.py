@@ -22,7 +22,7 @@ MEMORY, COMPUTE, DISPATCH = "memory", "compute", "dispatch"
 
 @dataclass(frozen=True)
 class Work:
-    """What one call needs: operations and bytes as if nothing between inputs and results were written to memory."""
+    """The work of one call: operations, and bytes as if no intermediate were written to memory."""
 
     flops: float
     bytes_read: float

@@ -129,7 +129,7 @@ def equivalence_margin(nulls: Sequence[Ratio]) -> float:
 
 
 def verdict(estimate: Ratio, margin: float, least: float = 0.0) -> str:
-    """What may be said of a: equivalent, faster, slower, or nothing.
+    """The verdict on a: equivalent, faster, slower, or inconclusive.
 
     Equivalent: the 90 % interval lies inside (1 / (1 + margin), 1 + margin), which is two one-sided
     tests at 5 % (Schuirmann 1987, https://doi.org/10.1007/BF01068419). Else faster or slower: the 95 %

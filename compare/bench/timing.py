@@ -74,7 +74,7 @@ class Planted:
 
     @property
     def name(self) -> str:
-        """As the record names it: "jax/jit +5 %"."""
+        """The name in the record: "jax/jit +5 %"."""
         return planted_name(self.arm)
 
 

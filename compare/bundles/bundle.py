@@ -154,7 +154,7 @@ def without_folders(value: Any) -> Any:
 
 
 def modules(path: Path, scratch: Path) -> list[Module]:
-    """What a path holds: the programs of a bundle, or the one module of a file.
+    """The modules of a path: the programs of a bundle, or the one module of a file.
 
     A file inside a bundle comes with its recorded inputs and results.
 

@@ -51,7 +51,7 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True)
 class Request:
-    """What to report on, which interpreter runs each side, and the devices that both programs are compiled for too."""
+    """The subject of a report, the interpreter of each side, and devices that both programs are also compiled for."""
 
     workload: AnyWorkload
     size: str | None = None
@@ -180,7 +180,7 @@ class _Report:
         bundle.save_arrays(arguments, self._folder / "inputs" / f"{side}.safetensors")
 
     def add_modes(self, side: str) -> None:
-        """What the side returns in each of its modes; autoclustering dumps its graphs meanwhile."""
+        """Add the side's results in each of its modes; autoclustering dumps its graphs meanwhile."""
         self._reporter.step(f"{side} modes")
         for mode in self._workers.modes.get(side, {}).get(self._main(side), ()):
             outputs = self._workers.ask(

@@ -37,7 +37,7 @@ _LOADED = ("add", "smoke")
 
 @dataclass(frozen=True)
 class Request:
-    """What runs a module, on what.
+    """The compilers that run a module, and its inputs.
 
     Attributes:
       compilers: of COMPILERS.

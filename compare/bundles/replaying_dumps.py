@@ -36,12 +36,12 @@ MOST_INPUT_BYTES = 2048 * MEBIBYTE
 
 
 class _Fails(Exception):
-    """What a module fails at, in one line."""
+    """The step at which a module fails, in one line."""
 
 
 @dataclass
 class _Found:
-    """What is known of a module so far, by the names of ReplayedModule."""
+    """The facts about a module so far, by the names of ReplayedModule."""
 
     fields: dict[str, Any] = field(default_factory=dict)
 

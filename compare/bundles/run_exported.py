@@ -46,7 +46,7 @@ class OneDevice(xla_client.SingleDeviceSharding):
 
 
 class Described:
-    """What jaxlib asks of an array before it takes it."""
+    """The attributes that jaxlib requires of an array."""
 
     def __init__(self, array: np.ndarray) -> None:
         self.shape, self.dtype, self.ndim, self.size = array.shape, array.dtype, array.ndim, array.size

@@ -77,7 +77,7 @@ def put_together(
     sources: Mapping[str, str],
     texts: Mapping[str, str],
 ) -> ClusteredGraph:
-    """The same of nodes that were read already; a function that logged nothing has nodes without reasons.
+    """The clustered graph of nodes that were read already; a function without log lines has nodes without reasons.
 
     Args:
       sources: FILE:LINE by the name of a node, as it was traced.

@@ -11,7 +11,7 @@ Pairs = Sequence[tuple[GraphNode, GraphNode]]
 
 
 def changes(left: ClusteredGraph, right: ClusteredGraph) -> ClusteringChanges:
-    """What differs. Nodes are partners by operation and the text of their line, or else by their name."""
+    """The differences. Nodes are partners by operation and the text of their line, or else by their name."""
     pairs, left_only, right_only = partners(left.nodes, right.nodes)
     there, back = _groups(pairs), _groups([(second, first) for first, second in pairs])
     regroupings = [

@@ -58,7 +58,7 @@ _FORMS: Mapping[str, re.Pattern[str]] = {
 _GRAPH = re.compile(r"encapsulate_subgraphs_before(?:_\d+)?\.pbtxt")
 
 WRAPPED = "__wrapped__"
-"""What the function of a single eager operation is called: it has no cluster, and there are hundreds."""
+"""The name of the function of a single eager operation: it has no cluster, and there are hundreds."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Refusal:
 
 @dataclass
 class LoggedFunction:
-    """What the log says of one function's graph.
+    """The log of one function's graph.
 
     Attributes:
       function: its name; empty where the graph was none of a function.
@@ -128,7 +128,7 @@ class ClusteringLog:
 
 
 def read_log(lines: Iterable[str]) -> ClusteringLog:
-    """What a log says.
+    """Read a log of autoclustering.
 
     Args:
       lines: of the log, other programs' lines among them.

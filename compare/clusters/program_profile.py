@@ -46,7 +46,7 @@ class _Open:
 
 
 def read_profile(path: Path) -> list[Span]:
-    """What went on on the host, thread by thread: operations and what compiles and runs them, and nothing else.
+    """The spans on the host, thread by thread: operations, their compilation and their execution only.
 
     Raises:
       FileError: it cannot be read, or is no profile.
@@ -91,7 +91,7 @@ def split(spans: Iterable[Span]) -> TimeSplit:
 
 
 def _kind(name: str) -> tuple[str, str]:
-    """What a span is, and for a node outside NAME:OP; "" of what tells nothing of an operation."""
+    """The kind of a span, and NAME:OP of a node; "" for a span without an operation."""
     if match := NODE.fullmatch(name):
         op = match["op"]
         if op.startswith("__"):

@@ -45,7 +45,7 @@ def add_custom(command: argparse.ArgumentParser) -> None:
 
 
 def custom(options: argparse.Namespace, target: str) -> tuple[str, ...]:
-    """What --custom names.
+    """The files that --custom names.
 
     Raises:
       RequestError: it names nothing, or the target is no file of Keras.

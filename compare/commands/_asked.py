@@ -1,4 +1,4 @@
-"""What the options that commands share amount to: workloads, sources, devices, targets."""
+"""Converts the options that commands share: workloads, sources, devices, targets."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def targets(options: argparse.Namespace, stack: ExitStack) -> Targets | None:
 
 
 def references(options: argparse.Namespace) -> list[str]:
-    """What workloads were asked for, each once: names, and port files."""
+    """The requested workloads, each once: names, and port files."""
     return list(dict.fromkeys(options.workloads) or (_registry.built_in() if options.size else _registry.TOUR))
 
 

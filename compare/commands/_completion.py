@@ -1,4 +1,4 @@
-"""What completes commands, options and files in a shell, and the kind of option that prints something and ends."""
+"""Completes commands, options and files in a shell; also the action of options that print something and exit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 SHELLS = ("bash", "zsh", "tcsh")
 FILES = {"DIR", "FILE", "FOLDER", "PATH", "PROGRAM", "PYTHON", "TARGET", "WORKLOAD"}
-"""What operands and values are called that may be files."""
+"""Names of operands and values that may be files."""
 
 
 class Printing(argparse.Action):

@@ -17,7 +17,7 @@ __all__ = ["LEFT", "Conclusion", "conclude", "list_names"]
 
 @dataclass(frozen=True)
 class Conclusion:
-    """What the `main` of a command returns where it judged something; None where nothing was to be judged.
+    """The result of a command's `main` that judged something; None if there was nothing to judge.
 
     Attributes:
       verdict: a word of a record, incomplete, or LEFT.

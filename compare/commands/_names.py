@@ -11,7 +11,7 @@ from compare.errors import RequestError
 
 @dataclass(frozen=True)
 class Command:
-    """What is known of a command before it is imported.
+    """The facts about a command that need no import of it.
 
     Attributes:
       summary: what it does, as a verb phrase.
@@ -159,7 +159,7 @@ QUESTIONS: Mapping[str, Mapping[str, Command | Group]] = {
 """Commands and groups by the question that they answer, in the order of the help."""
 
 TOP = {name: entry for entries in QUESTIONS.values() for name, entry in entries.items()}
-"""What stands at the top level, by name."""
+"""The entries at the top level, by name."""
 
 COMMANDS = {
     f"{name} {member}".rstrip(): command
@@ -237,7 +237,7 @@ def full_words(words: Sequence[str]) -> list[str]:
 
 
 def nearest(words: Sequence[str]) -> str:
-    """What the name in a command line that was refused may stand for, as it is called; "" where nothing is near.
+    """The command that a refused command line probably meant; "" if no name is similar.
 
     A member is near without its group too, and in the place of an operand of the default member.
     """

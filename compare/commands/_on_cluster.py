@@ -22,13 +22,13 @@ from workloads._declared import AnyWorkload
 from workloads._device import CPU
 
 REFUSED = ("tf_python", "jax_python", "tf_recorded", "jax_recorded", "target_python", "resume")
-"""What names something of this machine."""
+"""Options that name something of this machine."""
 
 HERE = (
     *("workloads", "tf", "jax", "size", "data"),
     *("ray", "ray_limit", "ray_attempts", "out", "json", "baseline", "save", "history", "command", "debug"),
 )
-"""What is turned into tasks, or is asked of this machine."""
+"""Options that become tasks, or concern this machine."""
 
 _VALUES = (
     *("parity_size", "pairs", "max_pairs", "precision", "budget", "seed", "threads", "phases", "memory_limit"),

@@ -1,4 +1,4 @@
-"""What options take: text on the command line as numbers, with one line where it is none."""
+"""Types of options: they convert text of the command line, and refuse it in one line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from workloads._device import CPU, GPU
 from workloads._modes import Mode
 
 ALL = "all"
-"""As a number of threads: one a processor."""
+"""A number of threads: one per processor."""
 
 MODES = {str(mode): mode for mode in _modes.MODES}
 """By name, the modes that can be asked for."""

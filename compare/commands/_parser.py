@@ -17,7 +17,7 @@ _INTERRUPTED = "interrupted"
 
 @dataclass(frozen=True)
 class Help:
-    """What a command's help says beside its options.
+    """The help of a command besides its options.
 
     Attributes:
       description: what the command does, as a verb phrase, then what a newcomer has to know.

@@ -106,7 +106,7 @@ _handlers: list[_Interrupts] = []
 
 @contextlib.contextmanager
 def interruptible(to_the_end: bool) -> Iterator[None]:
-    """Inside, the first signal raises KeyboardInterrupt. `to_the_end`: handled so until this process is gone."""
+    """Raise KeyboardInterrupt at the first signal in the block; with `to_the_end`, until the process ends."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,4 +1,4 @@
-"""What `jaxport crossing sizes` and `blocks` share: they choose workloads, run the survey and write its record."""
+"""The common parts of `jaxport crossing sizes` and `blocks`: choose workloads, run the survey, write its record."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Survey(Generic[Found]):
 
 
 def find_workloads(names: Sequence[str], builtin: Mapping[str, Workload]) -> list[AnyWorkload]:
-    """What is named, each once: one of those that are known, a workload, or a port file.
+    """The named workloads, each once: known names, other workloads, or port files.
 
     Raises:
       RequestError, RegistryError: there is no such thing, or two of one name.

@@ -92,7 +92,7 @@ def add_threads(command: argparse._ActionsContainer) -> None:
 
 
 def plan(options: argparse.Namespace, threads: int) -> Plan:
-    """What `add_plan` was given, on so many threads.
+    """The plan of the options of `add_plan`, on `threads` threads.
 
     Raises:
       RequestError: fewer pairs at most than at least.

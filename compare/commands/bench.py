@@ -164,7 +164,7 @@ def _complete(options: argparse.Namespace) -> None:
 
 
 def _omissions(options: argparse.Namespace) -> tuple[str, ...]:
-    """What is left out by default, with the option that measures it; who gave the option has chosen."""
+    """Lines on measurements that are off by default, with the options that turn them on."""
     if options.thorough:
         return ()
     by_option = {

@@ -118,7 +118,7 @@ def _run(rows: Sequence[Row], options: argparse.Namespace) -> list[MeasuredExper
 
 
 def _command(options: argparse.Namespace) -> str:
-    """What writes the page, without the paths of a machine."""
+    """The command that writes the page, without paths of this machine."""
     words = ["jaxport", "lookup", "figures", *options.rows]
     words += ["--records", _portable(options.records)] if options.records != DEFAULT_RECORDS else []
     return shlex.join([*words, "-o", _portable(options.out)])

@@ -85,7 +85,7 @@ def conclude(trials: Sequence[trying.Trial]) -> Conclusion:
 
 
 def record(entries: Sequence[Entry], trials: Sequence[trying.Trial]) -> dict[str, Any]:
-    """What --json prints: counts, then every entry with its code, and how its ports came out where they were judged."""
+    """The output of --json: counts, then every entry with its code and the verdicts on its ports, if judged."""
     trials_by_id = {trial.entry.id: trial for trial in trials}
     return {
         "schema": SCHEMA,

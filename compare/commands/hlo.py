@@ -157,7 +157,7 @@ def main(options: argparse.Namespace) -> Conclusion | None:
 
 
 def _choice(options: argparse.Namespace) -> program_pairs.Choice:
-    """What of a workload is looked at: what one level alone does not show, no side compiles."""
+    """The chosen parts of a workload: no side compiles what one level alone does not show."""
     alone = options.only_level
     if alone and options.expect_equal not in (None, options.level):
         raise RequestError(

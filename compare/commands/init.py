@@ -198,7 +198,7 @@ def _conclude_unfinished(options: argparse.Namespace, port: Port) -> Conclusion:
 
 
 def describe_places(places: Sequence[str], module: str) -> str:
-    """What is left to write, in one sentence."""
+    """A sentence on what is left to write."""
     number = "1 place is" if len(places) == 1 else f"{len(places)} places are"
     places_text = "; ".join([*places[:3], *(["..."] if len(places) > 3 else [])])
     return f"{number} left to write in {module}: {places_text}"

@@ -97,7 +97,7 @@ def _run(limits: Sequence[Limit], pythons: Mapping[str, str | None], options: ar
 
 
 def _command(options: argparse.Namespace) -> str:
-    """What was asked for, without the paths of a machine."""
+    """The command line, without paths of this machine."""
     words = ["jaxport", "lookup", "limits", *(options.names or ["--run"])]
     for side in SIDES:
         words += [f"--{side}-python", "PATH"] if getattr(options, f"{side}_python") else []

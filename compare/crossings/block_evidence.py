@@ -1,4 +1,4 @@
-"""What a loaded chain shows beside parity: kernels of a call, and whether blocks give the bits of the whole."""
+"""Evidence of a chain besides parity: kernels of a call, and whether blocks give the bits of the whole chain."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from compare.sides.pool import Pool, Source
 from workloads._declared import Declared
 
 Run = TypeVar("Run")
-"""What is recorded of a function at one size."""
+"""The record of a function at one size."""
 
 LEVEL = 0.95
 """The probability with which all intervals of one series of ratios hold together."""
@@ -133,7 +133,7 @@ def interval_of(ratio: SizeRatio) -> stats.Interval | None:
 def measure(
     to_time: Sequence[Timed], request: Asked, scratch: Path, reporter: Reporter
 ) -> tuple[Mapping[str, Samples], bool]:
-    """What was timed, by title, and whether a signal ended it.
+    """The times by title, and whether a signal ended the measurement.
 
     Raises:
       KeyboardInterrupt: before anything was timed.

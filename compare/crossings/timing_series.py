@@ -28,7 +28,7 @@ from workloads._modes import JAX_JIT, TF_GRAPH, TF_JIT, Arm, Pair
 MODES: Mapping[str, Sequence[str]] = {"tf": (TF_GRAPH.name, TF_JIT.name), "jax": (JAX_JIT.name,)}
 
 RATIOS = (Pair(TF_JIT, TF_GRAPH), Pair(JAX_JIT, TF_GRAPH))
-"""What compiling gains over the graph that TensorFlow runs kernel by kernel, in either framework."""
+"""Ratios of compiled code in either framework to the graph that TensorFlow runs kernel by kernel."""
 
 
 def survey(series: Sequence[Series], request: Asked, scratch: Path, reporter: Reporter) -> Crossings:

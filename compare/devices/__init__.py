@@ -1,1 +1,1 @@
-"""What would XLA make of a program on a device that is not here? Devices by name, kernels, memory and bounds."""
+"""Describes what XLA compiles for a device that is absent: devices by name, kernels, memory and bounds."""

@@ -17,7 +17,7 @@ _ICI = "https://docs.cloud.google.com/tpu/docs/{}, half of the bidirectional ban
 
 @dataclass(frozen=True)
 class Link:
-    """What connects devices.
+    """A link between devices.
 
     Attributes:
       name: "NVLink", "PCIe", "network" or "ICI".

@@ -1,4 +1,4 @@
-"""What XLA made of one program for a device, as the record has it: counts, memory, bounds, and on a GPU each launch."""
+"""Describes the code of one program for a device, for the record: counts, memory, bounds, and launches on a GPU."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def _products(graph: Graph) -> Iterator[str]:
 
 
 def _running(graph: Graph) -> Iterator[_Placed]:
-    """What runs code, calls, loops and branches through what they call; the end of what was started counts no more."""
+    """The instructions that run code, also within calls, loops and branches; the ends of async pairs do not count."""
     for node in graph:
         if node.opcode in CONTROL_FLOW:
             for region in node.regions:

@@ -17,7 +17,7 @@ class UnknownDevice(RequestError):
 
 @dataclass(frozen=True)
 class Multiprocessor:
-    """What limits how many threads of a kernel one streaming multiprocessor of a GPU holds at once.
+    """The limits on the resident threads of a kernel on one streaming multiprocessor of a GPU.
 
     Source: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"; the units in which registers
     and shared memory are given out are those of NVIDIA's occupancy calculator (cuda_occupancy.h in the CUDA toolkit).

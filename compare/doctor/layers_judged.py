@@ -97,7 +97,7 @@ def attributes_text(layer: Layer, names: Iterable[str]) -> str:
 
 
 def means_of(layer: Layer, applying: Iterable[Applied], port: PredictedPort | None = None) -> Means:
-    """What ports a layer.
+    """The means of porting a layer.
 
     Args:
       port: what `jaxport init` would leave; None where it does not read the model.
@@ -113,7 +113,7 @@ def means_of(layer: Layer, applying: Iterable[Applied], port: PredictedPort | No
 
 
 def _means_by_map(layer: Layer, applying: Iterable[Applied]) -> Means:
-    """What ports a layer by the map of layers alone."""
+    """The means of porting a layer by the map of layers alone."""
     row = row_of(layer)
     if layer.module == _OPERATIONS:
         return "expression"
@@ -134,7 +134,7 @@ def _means_by_map(layer: Layer, applying: Iterable[Applied]) -> Means:
 
 
 def findings(layers: Sequence[Layer], port: PredictedPort | None = None) -> Iterator[Finding]:
-    """What is to be said of layers: those that are not Keras' own, those without a counterpart, and gotchas.
+    """The findings on layers: layers that are not Keras' own, layers without a counterpart, and gotchas.
 
     Args:
       port: what `jaxport init` would leave; None where it does not read the model.
@@ -149,7 +149,7 @@ def findings(layers: Sequence[Layer], port: PredictedPort | None = None) -> Iter
 
 
 def describe_difference(rule: Rule, layer: Layer) -> str:
-    """What differs, in terms of the layer's own attributes where the rule has such."""
+    """The difference, in terms of the layer's own attributes if the rule has them."""
     return rule.says.format_map(layer.config) if rule.says else catalogue()[rule.entry].gotcha.why
 
 
@@ -169,7 +169,7 @@ def gotcha(applied_rule: Applied, subject: str, layer: Layer) -> Finding:
 
 
 def _of_class(layer: Layer, port: PredictedPort | None) -> Finding | None:
-    """What a layer's class says before its attributes are looked at."""
+    """The finding on a layer's class, whatever its attributes are."""
     place = (Place(layer.name, layer.source),)
     if layer.bytecode:
         what = "A function as marshalled bytecode: it is not run, and what it computes is not known."

@@ -11,7 +11,7 @@ from compare.record.diagnosis_part import ATTENTION, BLOCKER, NOTE, Finding, Ope
 from workloads._inspection import Operation
 
 Lookup = Callable[[str], Known]
-"""What is known of a type of operation."""
+"""Looks up the facts about a type of operation."""
 
 PLUMBING = frozenset({
     *("Placeholder", "PlaceholderWithDefault", "NoOp", "_Arg", "_Retval", "_DeviceArg", "_DeviceRetval"),
@@ -19,7 +19,7 @@ PLUMBING = frozenset({
     *("PartitionedCall", "StatefulPartitionedCall", "SymbolicGradient", "RemoteCall", "VarIsInitializedOp"),
     *("DisableCopyOnRead", "_EagerConst", "PreventGradient", "Snapshot"),
 })  # fmt: skip
-"""What carries values and computes none: a compiler never meets it, or takes it away."""
+"""Operations that pass values on: a compiler never sees them, or removes them."""
 
 _PYTHON = ("PyFunc", "PyFuncStateless", "EagerPyFunc")
 _PRINTS = ("PrintV2", "Print")
@@ -63,7 +63,7 @@ _LEAVE_OUT = "Leave it out of what is compiled, or do it before: in the input pi
 
 
 def findings(operations: Sequence[Operation], lookup: Lookup) -> list[Finding]:
-    """What is to be said of operations, each type and place once.
+    """The findings on operations, each type and place once.
 
     Args:
       operations: of the graph and all that it calls.
@@ -109,7 +109,7 @@ def _obstacle(operation: Operation, lookup: Lookup) -> Finding | None:
 
 
 def _refusal(operation: Operation, row: Known) -> Finding | None:
-    """What XLA has a kernel for, though not for these dtypes, or refused wherever it was tried."""
+    """The finding on an operation whose XLA kernel does not take these dtypes, or failed in all trials."""
     # A list of dtypes, as of a loop, is that of what it carries: no kernel's own.
     attributes = [(name, operation.attributes.get(name), types_taken) for name, types_taken in row.dtypes.items()]
     unfit = [
@@ -127,14 +127,14 @@ def _refusal(operation: Operation, row: Known) -> Finding | None:
 
 
 def _strings(operation: Operation) -> Finding:
-    """What works on strings; all that layers make of it is one finding, beside those of the layers themselves."""
+    """The finding on operations on strings; all operations of layers are one finding."""
     what, advice = "Works on strings, which neither XLA nor JAX has.", "Do it in the input pipeline, and pass numbers."
     subject = "string operations of layers" if operation.in_layer else operation.type
     return Finding(BLOCKER, "strings", subject, what, advice, places=(place(operation),))
 
 
 def _instead(operation: Operation, row: Known) -> str:
-    """What the map of operations has, or else what to do with operations of such a name."""
+    """The advice of the map of operations, or else that for operations of such a name."""
     kind = operation.type
     if operation.in_layer:
         return "A layer makes it: port the layer, as the table of layers says."
@@ -144,14 +144,14 @@ def _instead(operation: Operation, row: Known) -> str:
 
 
 def advice(kind: str) -> str:
-    """What to do instead of a type of operation that does not compile."""
+    """The advice on a type of operation that does not compile."""
     if kind in ADVICE:
         return ADVICE[kind]
     return next((text for words, text in _ADVICE_BY_WORD if any(word in kind for word in words)), _LEAVE_OUT)
 
 
 def _side(operation: Operation) -> Finding | None:
-    """What an operation does beside computing a value of a known shape."""
+    """The finding on an operation with a side effect or a result of unknown shape."""
     kind = operation.type
     if kind in _CHECKS:
         what = "XLA leaves checks out."
@@ -221,7 +221,7 @@ def _wide(operations: Iterable[Operation]) -> Iterator[Finding]:
 
 
 def narrowing(dtype: str) -> str:
-    """What JAX makes of 64 bits."""
+    """A sentence on JAX's treatment of a dtype of 64 bits."""
     half = {"int64": "int32", "uint64": "uint32", "float64": "float32", "complex128": "complex64"}[dtype]
     return f"JAX gives {half} unless jax_enable_x64 is set."
 

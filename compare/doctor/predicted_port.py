@@ -1,4 +1,4 @@
-"""What `jaxport init` would write of a model, as the judges of the doctor take it."""
+"""Predicts what `jaxport init` would write of a model."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from workloads._inspection import Layer
 
 @dataclass(frozen=True)
 class PredictedPort:
-    """What `jaxport init` would leave to be written; all else it writes.
+    """The parts that `jaxport init` would leave unwritten; it writes all others.
 
     Attributes:
       places: a line for each, as `jaxport init` prints them: the name, the class, the source line and the reason.

@@ -1,4 +1,4 @@
-"""What explains a record and no run asks for: what autoclustering compiled, and calls at two sizes by turns."""
+"""Measures what explains a record and no run measures: autoclustering's clusters, and calls at alternating sizes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was compiled and what was not: the clusters of autoclustering, and sizes that are compiled anew."""
+"""Rules about compilation: the clusters of autoclustering, and new sizes that are compiled again."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _outside(share: ClusteredShare) -> str:
 
 
 def new_sizes(case: Case) -> Iterator[Sentence]:
-    """What a call costs whose sizes were not called before, where it was compiled for them."""
+    """A sentence on the cost of a call with new sizes, if it was compiled for them."""
     ledger = case.part.recompilation or RecompilationLedger()
     for name, side in ledger.sides.items():
         call_numbers = _first_anew(side)
@@ -112,7 +112,7 @@ def _parts(seconds: Figure, call: LedgerCall) -> str:
 
 
 def _command(ledger: RecompilationLedger) -> str:
-    """The same stream, kept again."""
+    """The command that measures the same stream again."""
     targets = [word for side, side_ledger in ledger.sides.items() for word in (f"--{side}", side_ledger.target)]
     first = next(iter(ledger.sides.values()))
     calls = [word for call in first.calls for word in ("--call", call.call)]

@@ -1,4 +1,4 @@
-"""What limits a call, and what it costs to make one: the roofline, dispatch, page faults, starting, other threads."""
+"""Rules about the costs of a call: the roofline, dispatch, page faults, start-up, other threads."""
 
 from __future__ import annotations
 

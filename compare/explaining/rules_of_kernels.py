@@ -1,4 +1,4 @@
-"""What ran in a call: kernels by mode, the longest, runs of small ones, libraries, and modes that compiled nothing."""
+"""Rules about the kernels of a call: by mode, the longest, runs of small ones, libraries, modes without compilation."""
 
 from __future__ import annotations
 

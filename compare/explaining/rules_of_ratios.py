@@ -1,4 +1,4 @@
-"""What ratios say: against whom the port wins, which are withheld, and how the difference splits."""
+"""Rules about ratios: the modes that the port beats, withheld ratios, and the parts of the difference."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def against_the_fastest(case: Case) -> Iterator[Sentence]:
 
 
 def against_the_others(case: Case) -> Iterator[Sentence]:
-    """The same against each other TensorFlow mode, in one sentence."""
+    """One sentence on the ratios to all other modes of TensorFlow."""
     pairs = [pair for name in case.timing.ratios if (pair := recorded_pair(name)) and pair.left == PORT]
     others = [pair.right for pair in pairs if pair.right.is_original and pair.right != case.fastest]
     ratios = {mode: ratio for mode in others if (ratio := case.ratio(PORT, mode))}

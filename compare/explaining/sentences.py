@@ -1,4 +1,4 @@
-"""What the rules are given and what they say: a workload of a record, and sentences that name their numbers' places."""
+"""The input and output of rules: a workload of a record, and sentences with the paths of their numbers in it."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from compare.record.base import Interval
 from compare.record.datatypes_part import HOLDS, REFERENCE
 
 _TAKEN = (REFERENCE, HOLDS)
-"""What `jaxport lookup datatypes` says of a mode that takes a type: the others are measured by it, or it agrees."""
+"""Verdicts of `jaxport lookup datatypes` on a mode that takes a type: it is the reference, or agrees with it."""
 
 DISABLED = "xla_disable_hlo_passes=priority-fusion"
 """The XLA option without whose pass every operation is a kernel on a GPU."""

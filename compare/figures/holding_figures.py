@@ -29,7 +29,7 @@ _AT_THAT_SIZE = {
     DIFFERS: "differs",
     UNDECIDED: "is undecided",
 }
-"""What a verdict would say of a figure of a small size."""
+"""Verdicts in words for a figure at a small size."""
 
 
 def judge_rows(rows: Sequence[Row], measurements: Mapping[str, MeasuredRow | None]) -> Figures:

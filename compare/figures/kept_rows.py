@@ -1,4 +1,4 @@
-"""What was measured of each row, kept in a folder: one small file a row."""
+"""Keeps the measurements of each row in a folder: one small file per row."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def keep(row: MeasuredRow, folder: Path) -> Path:
 
 
 def load_row(name: str, folder: Path) -> MeasuredRow | None:
-    """What is kept of a row; None where nothing is.
+    """The kept measurements of a row; None if there are none.
 
     Args:
       folder: that need not be there.

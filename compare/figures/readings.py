@@ -1,4 +1,4 @@
-"""What is read of the record of `jaxport run` or `bench`: one workload at one size, and nothing of another."""
+"""Readings of the record of `jaxport run` or `bench`, of one workload at one size."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ BYTES, SECONDS, FACTOR = "bytes", "s", "x"
 
 
 def value_at(data: Any, *path: str | int) -> Any:
-    """What stands at a path of plain JSON.
+    """The value at a path of plain JSON.
 
     Raises:
       Unread: nothing does, or a null.

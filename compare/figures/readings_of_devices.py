@@ -12,7 +12,7 @@ from compare.figures.row import Answer, Reading, Unread
 from compare.record.vocabulary import PASS
 
 _TOLD = ("batch_s", "step_s", "loop_s")
-"""What `examples/input_pipeline` prints, each alone, then both together."""
+"""Times that `examples/input_pipeline` prints: each part alone, then both together."""
 
 
 def compilations(name: str, strategy: str, devices: int) -> Reading:

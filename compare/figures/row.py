@@ -1,4 +1,4 @@
-"""What a row of the documents is: statements, the experiments behind our figures, and what is read of their records."""
+"""A row of the documents: its statements, the experiments for our figures, and the readings of their records."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Unread(Exception):
 
 @dataclass(frozen=True)
 class Answer:
-    """What an experiment left.
+    """The results of an experiment.
 
     Attributes:
       printed: the JSON that its last command printed; None where that is no command of jaxport.

@@ -26,7 +26,7 @@ from compare.run.record_parts import environment
 
 JSON = "--json"
 PROGRAMS = {"jaxport": (sys.executable, "-m", "compare"), "python": (sys.executable,), "sh": ("sh",)}
-"""What runs, by the first word of a command: this Python, or a shell."""
+"""The programs that run a command, by its first word: this Python, or a shell."""
 
 _CHECKOUT = Path(__file__).parents[2]
 """Where examples lie; what is installed has none, and says so."""
@@ -86,7 +86,7 @@ def _answer(experiment: Experiment, folder: Path, running: Running) -> Answer:
 
 
 def _run(command: str, last: bool, folder: Path, timeout_s: float) -> str:
-    """What a command printed; the last one of an experiment prints its record, where it has one.
+    """The output of a command; the last command of an experiment prints its record, if it has one.
 
     Raises:
       ExperimentError: it could not be carried out, died, or ran out of time.

@@ -34,7 +34,7 @@ class _Definition:
 
 
 def code_of(entry: Entry) -> Code:
-    """What an entry computes in TensorFlow, and its ports."""
+    """The code of an entry: TensorFlow's, and that of its ports."""
     gotcha = entry.gotcha
     originals, ports = (gotcha.functions(side) or functions(side, entry.theme) for side in (TENSORFLOW, JAX))
     naive = "" if gotcha.is_control else ports[f"{NAIVE}{gotcha.name}"]

@@ -88,7 +88,7 @@ def _ports(entry: Entry) -> tuple[bool, ...]:
 
 
 def attempt_of(part: Workload) -> Attempt:
-    """What the record of a port says.
+    """The attempt that a port's record describes.
 
     A side that raised is no difference in numbers: nothing is concluded from it.
     """

@@ -1,4 +1,4 @@
-"""What a recorded interval says on the log scale, and how estimates of independent runs combine."""
+"""Converts recorded intervals to the log scale, and combines estimates of independent runs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Estimate:
     freedom: float
 
     def interval(self, level: float) -> Interval:
-        """As a factor: Student's t around the estimate."""
+        """The interval as a factor, by Student's t around the estimate."""
         half = students_t((1 + level) / 2, self.freedom) * math.sqrt(self.variance)
         return factor(self.log - half), factor(self.log + half)
 

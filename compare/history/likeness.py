@@ -116,7 +116,7 @@ def _workload(record: Record, name: str) -> Facts:
 
 
 def _main_pass(workload: Workload) -> str | None:
-    """What was timed. Older versions said nothing of it: it was the training step of whatever was trained."""
+    """The timed pass. Records of older versions lack it: they timed the training step, if there was one."""
     if workload.main_pass or workload == Workload():
         return workload.main_pass or None
     return STEP if workload.trajectory or str(JAX_DONATED) in workload.profile else FORWARD

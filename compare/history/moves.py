@@ -173,7 +173,7 @@ def _change(baseline: Sequence[Record], after: Record, workload: str, ratio: str
 
 
 def verdict(move: Estimate, margin: float) -> str:
-    """What may be said of a change.
+    """The verdict on a change.
 
     Unchanged: its 90 % interval lies inside (1 / (1 + margin), 1 + margin), two one-sided tests at 5 % (Schuirmann
     1987, https://doi.org/10.1007/BF01068419), where the margin is at most `WIDEST_MARGIN`. Improved or regressed:

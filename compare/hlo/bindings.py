@@ -40,7 +40,7 @@ _MOST_SAID = 500
 """Characters: XLA quotes the line that it does not take, however long it is."""
 
 BYTECODE = b"ML\xefR"
-"""What MLIR bytecode, and with it every StableHLO artifact, begins with."""
+"""The first bytes of MLIR bytecode, and thus of every StableHLO artifact."""
 
 
 class BindingsMoved(Foreseen, ImportError):

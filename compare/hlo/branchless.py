@@ -12,7 +12,7 @@ _PRED = Shape("pred")
 
 
 def without_conditionals(graph: Graph) -> Graph:
-    """The same program with every conditional outside of loops written as selects; it may compute more than before.
+    """The program with every conditional outside of loops as selects; it may compute more than before.
 
     A conditional that returns a token or a tuple within a tuple stays. What takes a part out of a tuple that the
     program puts together reads that part itself.

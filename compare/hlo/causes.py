@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 Kind = Literal["changed", "extra", "missing"]
-"""What an operation of the port is: another one, one too many, or one that it lacks."""
+"""The kind of a departure: another operation, an additional one, or a missing one."""
 CHANGED: Final = "changed"
 EXTRA: Final = "extra"
 MISSING: Final = "missing"
@@ -33,7 +33,7 @@ _NO_ARRAYS = Pair(False, False)
 
 @dataclass(frozen=True)
 class Clue:
-    """What is known of a departure. The right program is the port.
+    """The facts about a departure. The right program is the port.
 
     Attributes:
       kind: what the port's operation is.
@@ -201,7 +201,7 @@ def _scaled_by_root(clue: Clue) -> bool:
 
 
 def _any(clue: Clue) -> bool:
-    """What only a proof can tell."""
+    """True: only a proof decides."""
     return True
 
 
@@ -299,4 +299,4 @@ GATES = Cause("gates of a recurrent cell", "Keras orders an LSTM's gates i, f, g
               "kernels, or read them in that order", _any, gotchas="recurrent")  # fmt: skip
 PARTS = Cause("order of parts", "a value is split as in TensorFlow and its parts are read in another order", _any)
 UNKNOWN = Cause("no specific cause", "no known one could be proved: look at what differs on these two lines", _any)
-"""What is said where no cause is proved."""
+"""The cause that is reported if none is proved."""

@@ -1,4 +1,4 @@
-"""What a compiled program exchanges between devices: its collectives, their bytes, and which devices take part."""
+"""Reads the exchanges of a compiled program between devices: its collectives, their bytes and their devices."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _CLASSES = protobufs.classes(
 
 
 def collectives(module: bytes) -> tuple[Collective, ...]:
-    """What a module exchanges, in its order; one inside a loop counts once.
+    """The collectives of a module, in its order; one inside a loop counts once.
 
     A TPU's compiler makes a reduce-scatter of an all-reduce inside a fusion, and writes one collective into several
     fusions that compute while it goes on: a channel counts once.
@@ -86,7 +86,7 @@ def _collective(graph: Graph, node: Node) -> Collective:
 
 
 def whole_array(collective: Collective, devices: int) -> Collective:
-    """The same with the bytes of the whole array that it is about, and every device in a group.
+    """The collective with the bytes of its whole array, and every device in a group.
 
     That array is what an all-reduce sums, what an all-gather gives, what a reduce-scatter takes, and what an all-to-all
     or a permute hands on.

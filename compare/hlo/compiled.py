@@ -1,4 +1,4 @@
-"""What XLA made of a program: kernels, library calls, layout changes, converts and aliasing of an optimized module."""
+"""Reads an optimized module: kernels, library calls, layout changes, converts and aliasing."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def describe(
 
 
 def kernels(graph: Graph) -> Iterator[Node]:
-    """What runs code, in the order of the module; calls, loops and branches count through what they call."""
+    """The instructions that run code, in the order of the module, also within calls, loops and branches."""
     for node in graph:
         if node.opcode in CONTROL_FLOW:
             for region in node.regions:

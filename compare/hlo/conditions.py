@@ -1,4 +1,4 @@
-"""What a program decides, element by element: comparisons, clamps, questions about NaN and infinities."""
+"""Finds the decisions of a program about elements: comparisons, clamps, tests for NaN and infinities."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class Reason:
 
 @dataclass(frozen=True)
 class Explained:
-    """What differs along either side of the 2 x 2; an empty list says that nothing was found to differ."""
+    """The differences along either side of the 2 x 2 table; empty if none were found."""
 
     frontend: tuple[Reason, ...]
     compiler: tuple[Reason, ...]
@@ -55,7 +55,7 @@ def explain_attribution(
     sides: Mapping[str, Mapping[str, Scalar]],
     cases: Mapping[str, Sequence[Any]] | None = None,
 ) -> Explained:
-    """What the frontend's and the compiler's factor rest on.
+    """Explains the frontend's and the compiler's factors.
 
     Args:
       programs: TensorFlow's program aligned with JAX's before XLA, None where one is missing.

@@ -117,7 +117,7 @@ def _whole(number: int) -> ir.Attribute:
 
 
 def _to_signed(number: int) -> int:
-    """What 64 bits of a number mean as a signed one."""
+    """The signed number with the same 64 bits."""
     return (number + 2**63) % 2**64 - 2**63
 
 

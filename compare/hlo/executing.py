@@ -32,7 +32,7 @@ class Held(ABC):
 
 
 class Runnable(ABC):
-    """What XLA has compiled for one CPU, and what can be called."""
+    """A compiled program that can be called."""
 
     def __call__(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
         """One call and all of its results.
@@ -49,7 +49,7 @@ class Runnable(ABC):
 
     @abstractmethod
     def hold(self, calls: Sequence[Sequence[np.ndarray]], tolerance: float) -> Held:
-        """The same, and the results stay with the executor for as long as they are referred to.
+        """Run calls, and keep the results in the executor as long as they are referenced.
 
         Args:
           tolerance: of the fingerprints, for float32.

@@ -15,7 +15,7 @@ Attributes = tuple[tuple[str, Any], ...]
 """Names and hashable values, by name."""
 
 UNDECLARED = "field "
-"""What the name of an attribute begins with that is a field of HLO which jaxport does not know; its number follows."""
+"""The prefix of an attribute's name for an unknown field of HLO; the field's number follows."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Node(msgspec.Struct, frozen=True, eq=False, gc=False):
     place: tuple[str, ...] = ()
 
     def but(self, **changes: Any) -> Node:
-        """The same with some fields changed."""
+        """The node with other values of some fields."""
         return msgspec.structs.replace(self, **changes)
 
     def attribute(self, name: str, default: Any = None) -> Any:
@@ -133,7 +133,7 @@ class Graph:
         return key
 
     def constant(self, key: int) -> np.ndarray | None:
-        """What a value is a copy of, where that is a constant."""
+        """The constant that a value is or copies; None if there is none."""
         node = self.nodes[self.original_of(key)]
         return node.literal if node.opcode == "constant" else None
 

@@ -76,12 +76,12 @@ class Schedule:
         return names
 
     def name_runs(self, call: Sequence[KernelRun]) -> list[KernelRun]:
-        """What one call ran, in the order in which it started, by the instructions that it computes."""
+        """The runs of one call in the order of their starts, with the names of their instructions."""
         names = self.instructions([run.name for run in call])
         return [run._replace(name=name) for run, name in zip(call, names, strict=True)]
 
     def _between(self, before: str | None, after: str | None) -> list[str]:
-        """What is launched after one instruction and before another; None is the start, or the end, of all."""
+        """The kernels that are launched between two instructions; None is the start, or the end, of all."""
         start, end = (self._places.get(name) if name else None for name in (before, after))
         if (before and not start) or (after and not end) or not (start or end):
             return []

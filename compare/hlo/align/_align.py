@@ -46,7 +46,7 @@ def align(
 
 
 def _find_assumptions(subjects: Pair[Subject], alignment: Alignment) -> tuple[str, ...]:
-    """What must hold of the inputs for programs to be equal; nothing where they are equal without assuming it."""
+    """The conditions on inputs under which the programs are equal; empty if they are equal for all inputs."""
     forms = alignment.left, alignment.right
     assumptions = {change.assumes for form in forms for change in form.changes if change.assumes}
     if not assumptions or not alignment.is_equal:
@@ -70,7 +70,7 @@ def _problem(subjects: Pair[Subject], level: str, cases: Sequence[Arguments], as
 
 
 def _bytes_of_arguments(cases: Sequence[Arguments]) -> int:
-    """What the arguments of one program take, the larger one: they are there as they were sent and as XLA takes them.
+    """The bytes of the larger program's arguments, which exist as they were sent and as XLA takes them.
 
     An array that cases share is sent once.
     """

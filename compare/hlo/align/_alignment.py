@@ -1,4 +1,4 @@
-"""What an alignment says: which values are the same, which matcher found it, and where two programs first differ."""
+"""The result of an alignment: equal values, the matchers that found them, and where two programs first differ."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is to be aligned: two graphs, what is known of them beforehand, and what may be run."""
+"""A problem of alignment: two graphs, known pairs of values, and what may be run."""
 
 from __future__ import annotations
 

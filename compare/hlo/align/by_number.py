@@ -19,7 +19,7 @@ Order = Callable[[list[int]], list[int]]
 
 
 class Operation(msgspec.Struct, frozen=True, gc=False):
-    """What a value is beside its operands, as a number, and the order in which these count; None as they stand."""
+    """A value's operation as a number, and the order of its operands; None for the given order."""
 
     signature: int
     order: Order | None = None
@@ -59,7 +59,7 @@ class Numbering:
         return self._answered
 
     def extend_numbers(self, start_numbers: Pair[Numbers]) -> Pair[Numbers]:
-        """The same from negative numbers that some values have been given."""
+        """The numbering that continues from negative numbers of some values."""
         return Pair(
             self._number_values(self._graphs.left, self.operations.left, start_numbers.left),
             self._number_values(self._graphs.right, self.operations.right, start_numbers.right),

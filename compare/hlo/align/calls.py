@@ -77,7 +77,7 @@ class Caller:
 
 @dataclass(frozen=True, eq=False)
 class Calls:
-    """What is known of two graphs when their bodies are entered; `form_of` makes of a body what is aligned."""
+    """Known pairs of two graphs at the entry of their bodies; `form_of` converts a body to the form that is aligned."""
 
     callers: Pair[Caller]
     form_of: Callable[[Graph], Rewritten]

@@ -1,4 +1,4 @@
-"""What of a value was changed, in one line."""
+"""Describes the difference of two values in one line."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Partners:
 
 
 def change(left: Node, right: Node, graphs: Pair[Graph], partners: Partners) -> str:
-    """What would make the left value the right one: "literal 0.001 -> 0.00101", "operands swapped"."""
+    """The change from the left value to the right one: "literal 0.001 -> 0.00101", "operands swapped"."""
     changes = [*_own(left, right), *_operands(left, right, graphs, partners)]
     return "; ".join(changes) or "operands or bodies differ in turn"
 

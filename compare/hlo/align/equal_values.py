@@ -34,7 +34,7 @@ _MOST_ELEMENTS = 1 << 29
 
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """What is run, and how.
+    """The values that are run, and how.
 
     Attributes:
       graphs: hold every value of the graphs to align under its id.
@@ -219,7 +219,7 @@ def _compare(
 
 
 def _batches(pairs: Sequence[Ids], prints: Pair[Prints]) -> Iterator[list[Ids]]:
-    """As many at a time as have so many elements: a request has a time limit."""
+    """Batches of pairs with a limited number of elements: a request has a time limit."""
     batch: list[Ids] = []
     size = 0
     for ids in pairs:

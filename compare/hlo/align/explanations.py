@@ -15,7 +15,7 @@ from compare.hlo.rules.algebraic import ALGEBRAIC
 
 _MOVES = frozenset({"broadcast", "reshape", "transpose"})
 _CARRIERS = _MOVES | {"constant", "iota", "convert", "and", "compare", "slice"}
-"""What is there for its users alone."""
+"""Operations that exist only for their users."""
 _BY_ARGUMENTS = frozenset({"factors ordered", "transposed products"})
 """Rules whose order is that of the arguments' names, which a graph alone does not tell."""
 _RULES = {rule.name: Reason(ReasonKind.RULE, rule.name, rule.meaning) for rule in ALGEBRAIC}
@@ -87,7 +87,7 @@ def _readers(node: Node, graph: Graph) -> list[Node]:
 
 
 def _source(key: int, graph: Graph) -> Node:
-    """What a value is but for its shape."""
+    """The value behind operations that only change the shape."""
     node = graph.nodes[key]
     while node.opcode in _MOVES:
         node = graph.nodes[node.operands[0]]

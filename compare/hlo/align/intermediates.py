@@ -71,7 +71,7 @@ class Intermediates:
         }
 
     def _fingerprint_in_runs(self) -> dict[int, Sequence[Fingerprint]]:
-        """The same where nothing is kept: in few runs, each a request that has a time limit."""
+        """The fingerprints without kept arrays: in few runs, as each request has a time limit."""
         keys = [key for group in self._groups for key in group]
         fingerprints: dict[int, Sequence[Fingerprint]] = {}
         for part in _group_by_size(self._graph, keys, MOST // max(1, len(self._cases))):
@@ -91,7 +91,7 @@ class Intermediates:
         return self._kept
 
     def _runnable(self, keys: list[int]) -> list[int]:
-        """What of the wanted values this process can compute."""
+        """The wanted values that this process can compute."""
         unknown = depending_on(self._graph, _is_unknown)
         keys = self._without(keys, unknown, "they depend on a constant that is not known")
         calls = depending_on(self._graph, lambda node: node.opcode == "custom-call")
@@ -150,6 +150,6 @@ def _group_by_size(graph: Graph, keys: Sequence[int], budget: int) -> list[list[
 
 
 def bytes_of(shape: Shape) -> int:
-    """What an array takes in memory."""
+    """The bytes of an array in memory."""
     bits = _BITS.search(shape.dtype)
     return shape.elements * (max(8, int(bits[0])) // 8 if bits else 1)

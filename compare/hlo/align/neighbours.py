@@ -91,7 +91,7 @@ class _Search:
         return pairs
 
     def _near(self, side: int) -> set[int]:
-        """What reads a value of one side that has no partner, and what such a value reads."""
+        """The users and operands of the values of one side without a partner."""
         nodes, users = self._nodes[side], self._users[side]
         return {key for value in self._open[side] for key in (*nodes[value].operands, *users[value])}
 

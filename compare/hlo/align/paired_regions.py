@@ -18,7 +18,7 @@ from compare.hlo.pair import Pair
 from compare.hlo.rewriting import Rewritten
 
 _MOST_USERS = 64
-"""What more bodies than this are called with, such as zero, tells nothing of which of them are one."""
+"""A value with more users than this, such as zero, does not identify a pair of bodies."""
 
 
 class _Entered(NamedTuple):

@@ -1,4 +1,4 @@
-"""What loops, branches and reducers are called with: the slots of their bodies, paired between two programs."""
+"""Pairs the slots of the bodies of loops, branches and reducers between two programs."""
 
 from __future__ import annotations
 

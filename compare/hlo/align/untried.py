@@ -1,4 +1,4 @@
-"""What no case has tried: branches that none took, and loops that none entered. What is in there may be anything."""
+"""Finds code that no case ran: branches that none took, and loops that none entered."""
 
 from __future__ import annotations
 

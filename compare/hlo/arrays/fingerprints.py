@@ -31,7 +31,7 @@ _REMEMBERED = 1 << 16
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """What stays of an array when its elements change places, and its floats change in their last bits.
+    """Properties of an array that survive a permutation of its elements and rounding of its floats.
 
     Attributes:
       kind: dtypes whose values can be equal: integers of all widths are one.

@@ -29,7 +29,7 @@ class Places(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class HeldResults:
-    """What a program returned: by result, its array in each call, and the fingerprint of that."""
+    """The results of a program: by result, its array in each call, with a fingerprint."""
 
     arrays: Sequence[Sequence[np.ndarray]]
     fingerprints: Sequence[Sequence[Fingerprint]]

@@ -1,4 +1,4 @@
-"""What was computed before, by all that it depends on: levels of one pair have most of their values in common."""
+"""Remembers results by all that they depend on: levels of one pair have most of their values in common."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ class Buffers:
 
 
 def read_buffers(module: DumpedModule) -> Buffers | None:
-    """What the reports of a module say, or the buffer assignment in its proto; None where there is neither.
+    """The buffers by a module's reports, or by the assignment in its proto; None without either.
 
     Raises:
       UnreadableProgram: the proto is broken.
@@ -95,7 +95,7 @@ def read_buffers(module: DumpedModule) -> Buffers | None:
 
 
 def from_texts(texts: Mapping[str, str], files: tuple[str, ...] = ()) -> Buffers:
-    """The same of the texts of reports by the end of their name: "buffer-assignment", "memory-usage-report", ..."""
+    """The buffers by texts of reports, by the ends of their names: "buffer-assignment", "memory-usage-report", ..."""
     everything = "\n".join(texts.values())
     definitions = dict(_DEFINED.findall(everything))
     allocations = list(_allocations(texts.get("buffer-assignment", ""), definitions))

@@ -1,4 +1,4 @@
-"""What lies in a dump directory: modules with their files by kind, and what belongs to no module."""
+"""Lists a dump directory: modules with their files by kind, and files without a module."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class DumpedModule:
 
     @property
     def function(self) -> str:
-        """What was compiled: the user's function, the autocluster, or the module's own name."""
+        """The compiled function: the user's function, the autocluster, or the module's own name."""
         if self.origin.cluster is not None:
             return f"cluster_{self.origin.cluster}"
         return self.origin.function or self.name

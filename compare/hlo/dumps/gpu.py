@@ -1,4 +1,4 @@
-"""What only GPUs have: PTX kernels, and the sequence of thunks that the runtime executes. Pure text."""
+"""Reads dumps of GPUs: PTX kernels, and the sequence of thunks that the runtime executes. Pure text."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ Key = tuple[int, str]
 
 @dataclass(frozen=True)
 class FileName:
-    """What a file name says: the module, the kind of file (one of KINDS), and details by name where it has them.
+    """The parts of a file name: the module, the kind of file (one of KINDS), and named details.
 
     `details` may hold stage, platform, format, order, pipeline, after, before, kernel, detail.
     """
@@ -157,7 +157,7 @@ _CALL = re.compile(
     r"__XlaMustCompile_(?P<must>true|false)_config_proto_(?P<config>\d+)_executor_type_(?P<executor>\d+)_"
 )
 _OF_NOTHING = str(0x9AE16A3B2F90404F)
-"""What TensorFlow's Fingerprint64, FarmHash, makes of an empty string: its constant k2."""
+"""TensorFlow's Fingerprint64, FarmHash, of an empty string: its constant k2."""
 
 _JAX = re.compile(r"(?:jit|pmap)_(?P<function>.+)", re.DOTALL)
 # Both frameworks write a lambda's "<lambda>" with what a file name cannot hold replaced or dropped.
@@ -178,7 +178,7 @@ class Origin:
 
 
 def origin(name: str) -> Origin:
-    """What a module's name says of where it comes from."""
+    """The origin of a module, by its name."""
     cluster, tensorflow, jax = (pattern.fullmatch(name) for pattern in (_CLUSTER, _TENSORFLOW, _JAX))
     if cluster:
         return Origin("TensorFlow", cluster=int(cluster["cluster"]))
@@ -190,7 +190,7 @@ def origin(name: str) -> Origin:
 
 
 def attributes(name: str) -> dict[str, str]:
-    """What a module's name says of the call that it was compiled for, by TensorFlow's names; empty where nothing.
+    """Attributes of the compiled call in a module's name, by TensorFlow's names; may be empty.
 
     TensorFlow puts fingerprints of `config_proto` and `executor_type` there: equal ones are equal settings, and only
     that of an empty text can be read back.

@@ -37,7 +37,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class PassStep:
-    """What lies between two dumps that follow one another: the pass that the later is named after, or none known.
+    """The step between two consecutive dumps: the pass that the later is named after, or an unknown one.
 
     Under --xla_dump_hlo_pass_re=.* XLA dumps at every pipeline's start and after each pass that says it changed the
     module; under a narrower expression what passes without a dump changed is charged to the next that has one.
