@@ -54,7 +54,7 @@ class Assembled:
 
 
 def launches(thunks: gpu.Thunks, metadata: str) -> tuple[Launch, ...]:
-    """What a thunk sequence launches; a loop's body counts once.
+    """The launches of a thunk sequence; a loop's body counts once.
 
     Args:
       metadata: XLA's thunk metadata in text form, which names instructions.

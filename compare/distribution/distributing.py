@@ -42,7 +42,7 @@ _MOST_CALLS = 50
 
 @dataclass(frozen=True)
 class Asked:
-    """What is distributed, and how.
+    """The steps that are distributed, and how.
 
     Attributes:
       strategies: those that are tried.
@@ -270,7 +270,7 @@ class _Survey:
         return replace(judgement, against=other.name)
 
     def _refuse(self, error: SideError, strategy: Strategy, step: DistributedStep, after_loss: bool) -> DistributedStep:
-        """What a framework says it cannot do is no failure; a worker that is lost is, and what follows on one."""
+        """A refusal of a framework is no failure; the loss of a worker is one, and so are its consequences."""
         self._groups.drop(strategy.side, step.processes or 1)
         if error.lost or (after_loss and not isinstance(error, Unavailable)):
             self.failures.append(failure_of(error, str(strategy)))

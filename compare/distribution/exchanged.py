@@ -1,4 +1,4 @@
-"""What steps exchange, and copies that differ, as the record has them."""
+"""Converts the exchanges of steps, and copies that differ, to the record."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ _STATE = "optimizer state: "
 
 @dataclass(frozen=True)
 class Runs:
-    """The same training steps in both float types: "loss" [steps], "weights@STEP/PATH", "state@STEP/NAME"."""
+    """Runs of the same training steps in both float types: "loss" [steps], "weights@STEP/PATH", "state@STEP/NAME"."""
 
     name: str
     by_dtype: Mapping[str, Arrays]

@@ -11,7 +11,7 @@ from workloads._distributing import OWN
 
 
 def with_more_devices(distribution: Distribution, request: Asked) -> Asked | None:
-    """What is asked of the workload's own steps that hold, on twice the devices; None where there are none."""
+    """The request for the workload's own steps that hold, on twice the devices; None if there are none."""
     holding = {name for name, step in distribution.strategies.items() if step.verdict == PASS}
     strategies = [strategy for strategy in request.strategies if strategy.name == OWN and str(strategy) in holding]
     devices = 2 * request.devices

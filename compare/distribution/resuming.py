@@ -67,7 +67,7 @@ def _remove_later(folder: Path, earlier_files: Collection[Path]) -> None:
 
 
 def _kill(group: Group, name: str, count: int, after: int, folder: Path) -> str:
-    """What is said of a process that is killed in its steps; empty where it was not."""
+    """The message about a process that is killed in its steps; empty if it was not killed."""
     timer = Timer(KILLED_AFTER_S, group.sides[-1].kill)
     timer.start()
     try:
@@ -82,7 +82,7 @@ def _kill(group: Group, name: str, count: int, after: int, folder: Path) -> str:
 
 
 def rest_of(whole: Arrays, after: int) -> dict[str, np.ndarray]:
-    """What a run gave after a step, its losses among them."""
+    """The results of a run after a step, with its losses."""
     rest = {"loss": whole["loss"][after:]}
     for leaf, array in whole.items():
         kept_array = kept_as(leaf)

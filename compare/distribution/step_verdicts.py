@@ -1,4 +1,4 @@
-"""What is wrong with a distributed step, from what was found of it."""
+"""Judges a distributed step by its findings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from workloads._distributing import IN_TURN, Unlike
 
 @dataclass(frozen=True)
 class Found:
-    """What was found of one strategy.
+    """The findings on one strategy.
 
     Attributes:
       means: the reference that it has to equal.

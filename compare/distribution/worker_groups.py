@@ -19,7 +19,7 @@ PACKAGES = {"tf": ("tensorflow",), "jax": ("jax", "jaxlib")}
 
 _TRIES = 3
 _TAKEN = re.compile("(Could not|Failed to) start g?RPC server")
-"""What TensorFlow and JAX say of an address that another process has taken."""
+"""The messages of TensorFlow and JAX about an address that another process uses."""
 
 
 @dataclass

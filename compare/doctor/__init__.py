@@ -1,1 +1,1 @@
-"""What is in a model of TensorFlow, and what will hurt when it is ported: judged from plain data."""
+"""Lists the parts of a TensorFlow model, and what will be hard to port, from plain data."""

@@ -145,7 +145,7 @@ def inner(condition: Condition) -> Condition:
 
 
 def symmetric_padding(facts: Facts) -> bool | None:
-    """As much is padded in front as behind, along every axis, and anything at all."""
+    """Whether the padding is not zero, and equal in front and behind along every axis."""
     padding = facts.get("padding")
     if not isinstance(padding, list):
         return None

@@ -37,7 +37,7 @@ def diagnose(
     no_port: str = "",
     command: str = "",
 ) -> Diagnosis:
-    """What is in a model, and what will hurt.
+    """Diagnose a model: its parts, and what will be hard to port.
 
     Args:
       port: what `jaxport init` would leave to be written; None where it does not read the model.
@@ -161,7 +161,7 @@ _SHORT = {
 
 
 def training_findings(training: Training | None) -> list[Finding]:
-    """What is to be said of an optimizer, and which entries concern losses and metrics."""
+    """The findings on an optimizer, and the entries on losses and metrics."""
     return merge(_findings(training)) if training else []
 
 

@@ -1,4 +1,4 @@
-"""What is known of every type of operation: whether it compiles, its counterparts, the entries that concern it."""
+"""Looks up types of operations: whether they compile, their counterparts, and entries about them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from workloads.gotchas._catalogue import entries
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of a type of operation.
+    """The facts about a type of operation.
 
     Attributes:
       compiles: by TensorFlow's XLA on a CPU: whether there is a kernel; None is not known.
@@ -39,7 +39,7 @@ class Known:
 
 @functools.cache
 def lookup(kind: str) -> Known:
-    """What is known of a type of operation."""
+    """The facts about a type of operation."""
     table = raw_operations.read()
     version = table.versions.get("tensorflow", "")
     raw = table.operations.get(kind)

@@ -103,7 +103,7 @@ class SmallRun:
 
 
 def profile(calls: Sequence[Sequence[RanKernel]]) -> Profile:
-    """What a mode's profiled calls say together. The k-th run of a name in one call is that in every other.
+    """The profile of a mode's calls. The k-th run of a name is the same run in every call.
 
     Raises:
       ValueError: no call was profiled.

@@ -1,4 +1,4 @@
-"""What a program rounds on purpose to fewer bits than float32 has: its promoted self says nothing of that."""
+"""Finds values that a program rounds on purpose to fewer bits than float32: promotion hides them."""
 
 from __future__ import annotations
 

@@ -180,7 +180,7 @@ def _sees_outside(operation: ir.Operation) -> bool:
 
 
 def _parents(operation: ir.Operation) -> Iterator[ir.Operation]:
-    """What an operation stands in, the innermost first, up to its function."""
+    """The parents of an operation, the innermost first, up to its function."""
     parent = operation.parent
     while parent is not None:
         inner = parent.operation

@@ -10,7 +10,7 @@ S = TypeVar("S")
 
 
 class Pair(NamedTuple, Generic[T]):
-    """What belongs to the left program and what belongs to the right one."""
+    """A value for the left program and one for the right program."""
 
     left: T
     right: T
@@ -21,5 +21,5 @@ class Pair(NamedTuple, Generic[T]):
 
     @property
     def mirror(self) -> Pair[T]:
-        """The same pair seen from the right program: this side and the other one."""
+        """The pair with its sides swapped."""
         return Pair(self.right, self.left)

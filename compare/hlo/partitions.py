@@ -109,7 +109,7 @@ def compare(left: Subject, right: Subject, cases: Sequence = ()) -> Partitions:
 
 
 def of_aligned(left: Subject, right: Subject, alignment: Alignment) -> Partitions:
-    """The same of modules that are aligned already."""
+    """The partitions of modules that are aligned already."""
     one, other = _side(left, alignment, 0), _side(right, alignment, 1)
     pairs = [(match.left, match.right) for match in alignment.matches if match.left in one.kernels]
     pairs = [pair for pair in pairs if pair[1] in other.kernels]

@@ -70,7 +70,7 @@ class PassDiff:
 
     @property
     def lines(self) -> list[str]:
-        """What to read first."""
+        """The most important lines."""
         lines = ["equal before any pass" if self.before else "not equal before the first pass"]
         if self.converges:
             lines.append(f"first equal after {self.converges}")

@@ -32,7 +32,7 @@ def _reason_view(group: ReasonGroup) -> Json:
 
 
 def headline(alignment: Alignment) -> str:
-    """What of the results is equal, and in how many places and for how many reasons the programs differ."""
+    """A line on the equal results, and on the number of places and reasons of differences."""
     results_text = _results(alignment)
     if not alignment.reasons:
         return results_text

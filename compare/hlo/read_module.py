@@ -72,7 +72,7 @@ def read(data: bytes, sources: Mapping[str, str] | None = None) -> Graph:
 
 
 def read_message(module: Any, sources: Mapping[str, str] | None = None, places: Any = None) -> Graph:
-    """The same of a message; `places` tells by instruction id where it stood before calls were inlined.
+    """The graph of a message; `places` has by instruction id its position before calls were inlined.
 
     Args:
       sources: "file:line" of operations by the name that the frontend gave them.
@@ -250,7 +250,7 @@ def _frozen(fields: Mapping[str, Any], names: Collection[str]) -> Attributes:
 
 
 def _undeclared_fields(message: Any, but: Collection[int] = ()) -> dict[str, Any]:
-    """What a later XLA than this file knows may say: two operations that it tells apart are not one."""
+    """Fields of a later XLA that this file does not know: operations that differ in them are not equal."""
     data: dict[str, tuple[Any, ...]] = {}
     for field in UnknownFieldSet(message):
         if field.field_number not in but:

@@ -12,7 +12,7 @@ from compare.hlo import values
 from compare.hlo.graph import Graph, Node, Shape
 
 State = Sequence[np.ndarray]
-"""What a region is entered with: an array for each parameter of the flattened region."""
+"""The state at a region's entry: an array for each parameter of the flattened region."""
 
 
 @dataclass(frozen=True)

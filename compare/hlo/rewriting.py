@@ -38,7 +38,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Change:
-    """What a rule did: the value that it was applied to and what stands there now."""
+    """A change by a rule: the original value and its replacement."""
 
     rule: str
     name: str

@@ -1,4 +1,4 @@
-"""What a page shows of an alignment: plain JSON data, so that pages need to know nothing of programs.
+"""Converts an alignment to plain JSON data for pages.
 
 A value is known by a key that is unique on its side: "12", and "12.0.3" for value 3 of the first region of value 12.
 """
@@ -34,7 +34,7 @@ _NEAR = 64  # values that are looked at for the nearest one with a source
 Times = Mapping[str, Mapping[str, float]]
 """By side's label, seconds of each kernel by its name."""
 Prefixes = tuple[str, str]
-"""What the keys of a left and of a right region's values begin with."""
+"""The prefixes of the keys of a left and of a right region's values."""
 
 
 def view(
@@ -66,7 +66,7 @@ def view(
 
 
 def module_view(graph: Graph, matched_keys: Iterable[int] | None = None) -> Json:
-    """What a picture shows of one program, as `compare.hlo.levels.read` reads it.
+    """The data of one program's picture, as `compare.hlo.levels.read` reads it.
 
     Args:
       matched_keys: values that have a partner in another program; None where there is no other.
@@ -163,7 +163,7 @@ class _Pairs:
                 self._add_numbered(bodies, (f"{keys[0]}.{number}.", f"{keys[1]}.{number}."))
 
     def _add_numbered(self, bodies: tuple[Graph, Graph], prefixes: Prefixes) -> None:
-        """What is computed alike in regions that have no alignment of their own, such as reducers."""
+        """Add the matches in regions without an alignment of their own, such as reducers."""
         left, right = map(self._digests_of, bodies)
         places = {digest: key for key, digest in right.items()}
         for key, digest in left.items():
@@ -186,7 +186,7 @@ def _walk(alignment: Alignment, prefixes: Prefixes = ("", "")) -> Iterator[tuple
 
 
 def _differs(left: Node, right: Node) -> list[str]:
-    """What of two values differs by itself; where nothing does, their operands do."""
+    """The differences of two values themselves; if empty, their operands differ."""
     literals = [None if node.literal is None else node.literal.tobytes() for node in (left, right)]
     differing = [
         name
@@ -214,7 +214,7 @@ def _side(form: Rewritten, label: str, side: str, pairs: _Pairs, times: Mapping[
 
 
 class _Marks:
-    """What a page says of each value beside the value itself: its class, the rules that wrote it, its kernel."""
+    """The marks of a value on a page: its class, the rules that wrote it, its kernel."""
 
     def __init__(
         self, matched_keys: set[str], alike: set[str], changes: Iterable[Change], times: Mapping[str, float]
@@ -226,7 +226,7 @@ class _Marks:
         self.timed: set[str] = set()
 
     def mark(self, value_view: Json) -> Json:
-        """The same value with its marks; those of its regions' values too."""
+        """The value with its marks and those of its regions' values."""
         rules = self._rules.get(value_view["name"], {})
         kernel = next((name for name in (*value_view["place"], value_view["name"]) if name in self._times), "")
         self.timed.add(kernel)
@@ -271,7 +271,7 @@ def _frontier(alignment: Alignment, prefixes: Prefixes, labels: Sequence[str]) -
 
 
 def _counterpart(key: int, graph: Graph, other: Graph, partners: Mapping[int, int]) -> Node | None:
-    """What stands in a value's place, or else the partner of the nearest operand that has one."""
+    """The value at the same position, or else the partner of the nearest operand with one."""
     waiting, seen_keys = [key], {key}
     for current in waiting:
         partner = other.nodes.get(partners.get(current, -1))
@@ -284,7 +284,7 @@ def _counterpart(key: int, graph: Graph, other: Graph, partners: Mapping[int, in
 
 
 def _changes(changes: Sequence[Change], label: str) -> list[Json]:
-    """What each rule did on one side, the busiest rule first."""
+    """The changes by each rule on one side, the busiest rule first."""
     by_rule: dict[str, list[Change]] = defaultdict(list)
     for change in changes:
         by_rule[change.rule].append(change)

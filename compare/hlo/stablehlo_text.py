@@ -1,4 +1,4 @@
-"""What a frontend handed to XLA: counted, hashed and printed."""
+"""Counts, hashes and prints the program that a frontend passes to XLA."""
 
 from __future__ import annotations
 

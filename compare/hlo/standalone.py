@@ -68,7 +68,7 @@ def _serialize(module: ir.Module) -> bytes:
 
 
 def signature(artifact: bytes) -> Signature:
-    """What the program takes and gives.
+    """The parameters and results of the program.
 
     Raises:
       UnreadableProgram: the bytes are no StableHLO, or a parameter or result is no array that can be stored.

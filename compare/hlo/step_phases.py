@@ -51,7 +51,7 @@ class _Member:
 
 
 def _member(node: Node, places: Mapping[int, tuple[str, ...]], phase_by_name: Mapping[str, str]) -> _Member:
-    """What names tell of an instruction; of a loop or a branch, those of all that it holds."""
+    """The phase that names give to an instruction; a loop or a branch has those of its instructions."""
     name = node.name.removeprefix("".join(f"{call}/" for call in places.get(node.id, ())))
     inner = {op_names.phase(inner_node.op_name) for region in node.regions for inner_node in region.walk()}
     return _Member(
@@ -90,7 +90,7 @@ def _by_values(node: Node, after: set[int], before: set[int]) -> str:
 
 
 def _reach(start: Iterable[int], steps: Mapping[int, Iterable[int]]) -> set[int]:
-    """What is reached from some values by one step or more."""
+    """The values that are reached by one step or more."""
     keys: set[int] = set()
     waiting = [step for key in start for step in steps[key]]
     while waiting:
@@ -109,7 +109,7 @@ def _join(members: Sequence[_Member]) -> str:
 
 
 def _of_several(phase_set: set[str]) -> str:
-    """What is computed anew for a later phase is of that phase."""
+    """The phase of an instruction with several: a repeated computation belongs to the later phase."""
     if BOTH in phase_set or {BACKWARD, OPTIMIZER} <= phase_set:
         return BOTH
     return next((phase for phase in (BACKWARD, OPTIMIZER, FORWARD) if phase in phase_set), "")

@@ -23,11 +23,11 @@ _REMEMBERED = 4096
 """Programs, of a few KiB each: a model has some hundred."""
 
 DRAWING = frozenset({"rng", "rng-get-and-update-state", "custom-call"})
-"""What may give another result each time that it is called with the same."""
+"""Opcodes whose results may differ from call to call."""
 
 
 _OF_SEVERAL_OPERATIONS = frozenset({"call", "conditional", "fusion", "while"})
-"""What holds operations that XLA could fuse with one another."""
+"""Opcodes that contain operations which XLA could fuse."""
 
 _ROUNDED = ("bf16", "f16", "f8")
 """How the types begin whose rounding is seen."""
@@ -116,7 +116,7 @@ class _Planner:
             self.places[key] = self._new(_arrays(graph.nodes[key].shape))
 
     def steps(self, results: Sequence[int]) -> Steps:
-        """What was planned, and which places are returned."""
+        """The planned steps, and the positions of the results."""
         count = sum(_arrays(self._graph.nodes[key].shape) for key in self._graph.parameters)
         programs = map(StepProgram, self._numbers, self._options)
         return Steps(tuple(programs), count, self._constants, tuple(self._steps), tuple(results))
@@ -168,7 +168,7 @@ class _Planner:
 
 
 def _choose_options(node: Node) -> CompilerOptions:
-    """What XLA compiles an operation with: by its legacy emitters where nothing in it can be fused.
+    """The compiler options of an operation: XLA's legacy emitters if nothing in it can be fused.
 
     A single sum adds up in the same order by either emitters, and an elementwise operation compiles in a quarter of the
     time: 10 ms in place of 50 ms on a quiet core, jaxlib 0.10.2. The loops of a program whose rounding is not seen

@@ -1,4 +1,4 @@
-"""What a program does with an integer that it is given: reckons with it, indexes a table, counts by it."""
+"""Finds the uses of a program's integers: in arithmetic, as an index, as a count."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from compare.hlo.graph import Graph, Node
 
 _HANDS_ON = ("broadcast", "reshape", "transpose", "copy", "bitcast", "convert", "slice", "concatenate", "reverse")
 _BRINGS_IN = ("select", "clamp", "minimum", "maximum")
-"""What brings an index into its table: how far the table goes is still told by it."""
+"""Opcodes that bring an index into the range of its table: the table's size still bounds it."""
 
 
 @dataclass(frozen=True)

@@ -100,7 +100,7 @@ _NO_NAME = re.compile(r"[^\w.]+")
 def prepare_both(
     workload: AnyWorkload, size: str | None, data: Path | None, scratch: Path, judge_at: str | None = None
 ) -> tuple[Prepared, Prepared]:
-    """As `at_size.prepare_both`, wherever the workload's functions may be called.
+    """See `at_size.prepare_both`; calls foreign functions in a worker.
 
     Raises:
       RequestError: the workload has no such size, refuses its dimensions, or its code fails.
@@ -114,7 +114,7 @@ def prepare_both(
 
 
 def prepare_one(workload: AnyWorkload, size: str, data: Path | None, scratch: Path) -> Prepared:
-    """As `at_size.prepare_one`, wherever the workload's functions may be called.
+    """See `at_size.prepare_one`; calls foreign functions in a worker.
 
     Raises:
       RequestError: as `prepare_both` does.
@@ -127,7 +127,7 @@ def prepare_one(workload: AnyWorkload, size: str, data: Path | None, scratch: Pa
 
 
 def prepare_others(instance: Prepared, scratch: Path) -> list[Prepared | str]:
-    """As `at_size.prepare_others`, wherever the workload's functions may be called.
+    """See `at_size.prepare_others`; calls foreign functions in a worker.
 
     Raises:
       RequestError: its code fails.
@@ -143,7 +143,7 @@ def prepare_others(instance: Prepared, scratch: Path) -> list[Prepared | str]:
 
 
 def check_batch(workload: AnyWorkload, size: str, data: Path | None) -> None:
-    """As `at_size.check_batch`, wherever the workload's functions may be called, but return nothing.
+    """See `at_size.check_batch`; calls foreign functions in a worker, and returns nothing.
 
     Raises:
       RequestError: it has none.
@@ -155,7 +155,7 @@ def check_batch(workload: AnyWorkload, size: str, data: Path | None) -> None:
 
 
 def prepare_batch(workload: AnyWorkload, size: str, batch: int, data: Path | None, scratch: Path) -> Prepared:
-    """As `at_size.prepare_batch`, wherever the workload's functions may be called.
+    """See `at_size.prepare_batch`; calls foreign functions in a worker.
 
     Raises:
       RequestError: as `prepare_both` does, or there is no batch that can be enlarged.
@@ -201,7 +201,7 @@ class _PortHost:
         self._worker = Replaceable("ports", timeout_s, stack)
 
     def ask(self, method: Callable[[Ports, PortRequest], Found], port_request: PortRequest) -> Found:
-        """What a child of the worker answers.
+        """The answer of a child of the worker.
 
         Raises:
           RegistryError: the file's own code fails, ends its process or does not end; or the request is refused.

@@ -24,7 +24,7 @@ from workloads._digits import DataError
 from workloads._framework import Unsupported
 
 REFUSALS = (RequestError, _registry.RegistryError, DataError)
-"""What already is one line that says what to do."""
+"""Errors whose message is already one line that says what to do."""
 
 
 def create() -> Host:

@@ -1,4 +1,4 @@
-"""What is asked of a run."""
+"""The request for a run."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Extras:
-    """What to measure beside ratios. The default is what costs seconds.
+    """The measurements besides ratios. The default ones cost seconds.
 
     Attributes:
       limits: of the machine, and each workload's share of the one that binds it.
@@ -65,7 +65,7 @@ class Extras:
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked for. `size` None takes each workload's size of the tour.
+    """The request for a run. `size` None takes each workload's size of the tour.
 
     Attributes:
       plans: one a number of threads; the first is the headline, and without any nothing is timed.

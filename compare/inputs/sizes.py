@@ -70,7 +70,7 @@ def parity_size(workload: Workload, size: str, examples: Arrays | None) -> str:
 
 @contextmanager
 def refusals(workload: Workload, size: str) -> Iterator[None]:
-    """What a workload says of dimensions that it cannot have is one line, with its name and size."""
+    """Turn a workload's refusal of dimensions into one line with its name and size."""
     try:
         yield
     except ValueError as error:

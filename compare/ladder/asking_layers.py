@@ -22,7 +22,7 @@ from workloads._layer_calls import Given
 
 @dataclass(frozen=True)
 class Asked:
-    """What was found of layers.
+    """The findings on layers.
 
     Attributes:
       layers: for the record.

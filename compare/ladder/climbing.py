@@ -143,7 +143,7 @@ class _Climbing:
         self._ran(sides.failures)
 
     def _ran(self, failures: Sequence[Failure]) -> None:
-        """What failed beside the gates, as a mode of the port that did not run; of the original, nothing is judged."""
+        """Report failures outside of gates, such as a mode of the port that did not run."""
         lines = [f"{failure.side}: {failure.doing}: {failure.reason}" for failure in unique(failures)]
         if lines:
             at_fault = any(failure.side == "jax" and not failure.lost for failure in failures)
@@ -244,7 +244,7 @@ def weights_rung(answer: asking_layers.Asked) -> Rung:
 
 
 def remarks_of(layers: Layers | None) -> tuple[str, ...]:
-    """What layers tell of a rung that holds: what was not compared, and what departs though every result agrees."""
+    """Remarks of layers on a rung that holds: values without a comparison, and values that differ all the same."""
     if layers is None:
         return ()
     if layers.reason:

@@ -95,7 +95,7 @@ def _with_inputs(original: Captured, port: Captured, layer: LayerCall, module: L
 def verdicts(
     original: Captured, port: Captured, pairs: Mapping[int, Paired], matches: Mapping[int, int], bound: float
 ) -> list[LayerVerdict]:
-    """What is said of each call of the original but that of the model, in the order in which they end.
+    """The verdict on each call of the original except the model's, in the order of their ends.
 
     Args:
       port: calls of JAX, those that were given TensorFlow's inputs too.
@@ -151,7 +151,7 @@ def _state(agrees: bool, alone_agrees: bool | None, inputs_agree: bool | None) -
 
 
 def _views(original: Captured, layer: LayerCall, ours: Sequence[np.ndarray] | None) -> dict[str, list[np.ndarray]]:
-    """What the outputs of a module can be of a layer, by name, as far as the shapes allow it."""
+    """The outputs of a layer that the outputs of a module can correspond to, by name and shape."""
     theirs = original.all_of(layer.outputs)
     if ours is None or theirs is None or not theirs:
         return {}

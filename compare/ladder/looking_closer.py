@@ -1,4 +1,4 @@
-"""What to look at on a rung that fails: where `jaxport locate` finds the programs apart, and which command goes on."""
+"""Finds what to look at on a rung that fails: where `jaxport locate` sees a difference, and the next command."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from workloads._declared import AnyWorkload
 _NO_CAUSE = "no specific cause"
 CAUSE, PLACE = "cause", "place"
 REST = "rest.py"
-"""What `jaxport init` writes beside a port in which places are left."""
+"""The file that `jaxport init` writes beside a port with places."""
 
 
 def locate_operations(
@@ -92,7 +92,7 @@ def _looked_at(operation: LocatedOperation) -> str:
 
 
 def _all_but_places(port: str) -> tuple[str, ...]:
-    """What goes on while places of a written port are left."""
+    """The next commands while places of a written port are left."""
     rest = Path(port).with_name(REST)
     has_rest = port.endswith(".py") and rest.is_file() and rest != Path(port)
     return (f"jaxport next {rest}: all but the places that are left to be written",) if has_rest else ()

@@ -55,7 +55,7 @@ def _last(path: str) -> str:
 
 
 def find_exchanges(original: LayerCalls, port: LayerCalls, modules: Mapping[str, str]) -> list[str]:
-    """What proves that weights lie in another layer's module, a line each.
+    """Lines that prove that weights lie in another layer's module.
 
     Weights are known by their values, in whatever order: those of one layer alone, found in one module alone, and not
     in the module of that layer's name.

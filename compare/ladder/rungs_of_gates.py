@@ -1,4 +1,4 @@
-"""What the gates say, by rung: which comparison of which gate belongs to which rung, and no judgement of its own."""
+"""Assigns the comparisons of the gates to rungs, without a judgement of its own."""
 
 from __future__ import annotations
 

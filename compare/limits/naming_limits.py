@@ -49,7 +49,7 @@ def choose(words: Sequence[str], among: Mapping[str, Limit]) -> list[Limit]:
 
 
 def offer(word: str, among: Mapping[str, Limit], otherwise: str, beside: Sequence[str] = ()) -> str:
-    """What to say of a word that a command does not take: the command of a limit of that name, or the nearest names.
+    """A hint on a refused word: the command for a limit of that name, or the nearest names.
 
     Args:
       among: every limit by name.
@@ -63,7 +63,7 @@ def offer(word: str, among: Mapping[str, Limit], otherwise: str, beside: Sequenc
 
 
 def counts(traces: int | None, compilations: int | None) -> tuple[str, str]:
-    """What a stream came to: "1 trace" and "3 compilations"."""
+    """The counts of a stream: "1 trace" and "3 compilations"."""
     return _several(traces, "trace"), _several(compilations, "compilation")
 
 

@@ -26,7 +26,7 @@ _TRACE = "Stack trace for op definition"
 _REST = re.compile(
     r"[\s;]*(\(?File \"|Stack trace for op definition|The error occurred while tracing|This error means).*$"
 )
-"""What follows an explanation: where it was, and what is said of every error of its kind."""
+"""The text behind an explanation: its place, and the general text of its kind of error."""
 _FOLDER = re.compile(r"/\S*/(?=\w+\.py\b)")
 _NO_KERNEL = re.compile(r"No registered '(\w+)' OpKernel for XLA")
 _PLUMBING = frozenset({
@@ -108,7 +108,7 @@ def count_compilations(side_ledger: SideLedger) -> LimitWay:
 
 
 def cut(within: ClusteredGraph | None, beyond: ClusteredGraph | None) -> LimitWay:
-    """What a line changed of the clusters of a function.
+    """The change of a function's clusters by a line.
 
     Args:
       within: the graph without it; None where none was logged.

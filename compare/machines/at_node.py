@@ -1,4 +1,4 @@
-"""What a node of a cluster does: says what it is, and carries out one task as a command of its own."""
+"""Runs on a node of a cluster: describes the node, and runs one task as a command."""
 
 from __future__ import annotations
 

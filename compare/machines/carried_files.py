@@ -1,4 +1,4 @@
-"""What travels to other machines with a task: port files with their folders, and data. No file system is shared."""
+"""Packs the files of a task for other machines: port files with their folders, and data. No file system is shared."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_BYTES = 512 * MEBIBYTE
 MOST_FILES = 10_000
 _LEFT_OUT = "__pycache__"
 _ENVIRONMENT = "pyvenv.cfg"
-"""What a folder holds that is an environment of packages."""
+"""The file that marks a folder as a virtual environment."""
 
 
 class Carried:

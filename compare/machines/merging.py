@@ -18,7 +18,7 @@ MACHINE = ("python", "platform", "cpu", "narrow_floats", "cores")
 
 @dataclass(frozen=True)
 class Given:
-    """What one task gave.
+    """The result of one task.
 
     Attributes:
       name: in the record of all.
@@ -89,7 +89,7 @@ def _node(node: Node, results: Sequence[Given]) -> Node:
 
 
 def in_common(environments: Sequence[Environment]) -> Environment:
-    """What all machines have in common; what they have not is missing."""
+    """The common part of the environments of all machines."""
     if not environments:
         return Environment()
     first, *others = environments

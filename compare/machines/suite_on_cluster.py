@@ -37,7 +37,7 @@ from workloads._declared import AnyWorkload
 RAY = "ray"
 HERE = "this machine"
 OWN = ("jaxport", "jaxport's sources")
-"""What has to be the same here: options and records of two versions are not those of each other."""
+"""Versions that have to be equal here and on nodes: options and records differ between versions."""
 
 REFUSED = 2
 """The exit code of a task that cannot be carried out."""
@@ -62,7 +62,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Suite:
-    """What is given to a cluster.
+    """A suite for a cluster.
 
     Attributes:
       tasks: a workload at a size each.
@@ -159,7 +159,7 @@ class _Work:
         time.sleep(seconds)
 
     def result(self, schedule: Schedule, was_interrupted: bool) -> RunResult:
-        """What all of it gave.
+        """The result of the suite.
 
         Raises:
           RequestError: no task could be carried out, and why the first could not.
@@ -273,7 +273,7 @@ def last_line(result: replies.TaskResult, node: str) -> str:
 
 @contextmanager
 def _one_line(where: Where) -> Iterator[None]:
-    """What Ray, or its silence, says of the cluster."""
+    """Turn Ray's errors and timeouts about the cluster into one line."""
     try:
         yield
     except Stalled as error:

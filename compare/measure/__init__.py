@@ -1,1 +1,1 @@
-"""What drives processes for times."""
+"""Starts and times processes."""

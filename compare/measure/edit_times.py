@@ -1,4 +1,4 @@
-"""What an edit does to the time of a function with autoclustering: fresh processes in pairs, identical code beside."""
+"""Measures how an edit changes the time of a function with autoclustering, in pairs of fresh processes."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def time_edit(before: Prepared, after: Prepared, plan: EditPlan, scratch: Path, 
 
 
 def judge(samples: Mapping[str, Sequence[Sequence[float]]]) -> EditTime:
-    """What may be said of times by process, pair and round.
+    """The verdict on times by process, pair and round.
 
     Args:
       samples: seconds of BEFORE, AFTER and AGAIN.

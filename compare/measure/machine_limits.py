@@ -32,7 +32,7 @@ GPU_PRODUCT_SIDE = 8192
 """An H100 takes 1.4 ms for this one in bfloat16: long against a launch."""
 
 HOST_DTYPES = {"f32": "float32", "f64": "float64"}
-"""What NumPy's BLAS computes."""
+"""The dtypes of NumPy's BLAS."""
 
 HOST = "numpy"
 CALLS, ROUNDS = 3, 3
@@ -42,7 +42,7 @@ TRAFFIC: Mapping[str, Callable[[int], Program]] = {READ: probes.read, COPY: prob
 
 @dataclass(frozen=True)
 class Probed:
-    """What is probed.
+    """A probe.
 
     Attributes:
       sides: live, started with so many threads, a workload loaded. Their memory is not to be measured afterwards: what
@@ -110,7 +110,7 @@ def why_cost_is_unfit(part: Workload) -> str:
 
 
 def work_of(part: Workload, program: Program) -> Work | None:
-    """What a call of a workload needs; None where neither its cost nor XLA says how many operations.
+    """The work of a call; None if neither the workload nor XLA states its operations.
 
     The bytes written are those of the program's results. Those read are the rest of the declared cost, or
     without one the program's parameters. Operations are the declared ones, or those that XLA counts.

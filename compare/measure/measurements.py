@@ -1,4 +1,4 @@
-"""What a run measures once parity holds: ratios, and beside them threads, limits, dispatch, phases, batches."""
+"""Measures workloads whose parity holds: ratios, threads, limits, dispatch, phases, batches."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from workloads._framework import STEP
 
 @dataclass
 class Measurements:
-    """What was measured of one workload; added to as measurements complete, so that an interrupted run keeps them.
+    """The measurements of one workload; they are added as they complete, so that an interrupted run keeps them.
 
     Attributes:
       timing: on the first number of threads.
@@ -48,7 +48,7 @@ class Measurements:
 
 @dataclass
 class Measured:
-    """What was measured in one run.
+    """The measurements of one run.
 
     Attributes:
       workloads: by name.

@@ -46,7 +46,7 @@ class Workers(Protocol):
 
 @dataclass
 class _Answers:
-    """What one peer said, filled request by request."""
+    """The answers of one peer, filled request by request."""
 
     outputs: dict[tuple[str, str, str], Arrays] = field(default_factory=dict)
     trajectory: Arrays | None = None

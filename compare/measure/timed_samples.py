@@ -1,4 +1,4 @@
-"""What the samples of a workload say: medians, ratios where identical code agrees with itself, their attribution."""
+"""Evaluates the samples of a workload: medians, ratios if identical code agrees with itself, attribution."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PUBLIC = _modes.Pair(_modes.JAX_JIT, _modes.TF_JIT)
 
 @dataclass
 class Samples:
-    """What was measured of one workload, set by set.
+    """The samples of one workload, set by set.
 
     Attributes:
       pairs: seconds, one entry a set of processes.

@@ -318,7 +318,7 @@ def _targets(process: _Running, workload: Timed, samples: Samples) -> Iterator[t
 
 
 def per_step(per_call: pairs.Measured[Arm], steps: int) -> pairs.Measured[Arm]:
-    """What was measured of calls that hold so many training steps, as seconds of one."""
+    """The measurements of calls with `steps` training steps, as seconds of one step."""
     medians = {arm: tuple(seconds / steps for seconds in rounds) for arm, rounds in per_call.medians.items()}
     return replace(per_call, medians=medians)
 
@@ -337,7 +337,7 @@ def _prepare(side: Side, arm: Arm, target: str | int, samples: Samples, first: b
 
 
 def _count(side: Side, arm: Arm, target: str | int, steps: int) -> dict[str, float]:
-    """What a call adds to counters of its process, for each step; where memory is kept, once there is enough."""
+    """The growth of a process's counters in a call, per step; with retained memory, once it suffices."""
     for _ in range(FILLING if arm.code == JAX_RETAINED else 0):
         requests.counters(side, target)
     return {name: count / steps for name, count in requests.counters(side, target).items()}

@@ -1,4 +1,4 @@
-"""What each side's threads do with work that both can divide: asked of live workers, judged in compare.bench."""
+"""Measures how each side's threads share divisible work; compare.bench judges it."""
 
 from __future__ import annotations
 

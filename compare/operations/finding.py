@@ -49,7 +49,7 @@ class Finder:
                 self._versions.setdefault(_plain(name), []).append(name)
 
     def find(self, name: str) -> Found:
-        """What is known of an operation, which the table may lack."""
+        """The facts about an operation; the table may lack it."""
         operation = self._operations.get(name)
         own = [name] if operation and operation.counterparts else self._versions.get(_plain(name), [])
         version = own[-1] if own else name

@@ -60,7 +60,7 @@ def missing(nodes: Sequence[Operation], table: RawTable) -> tuple[Missing, ...]:
 
 
 def lacking(node: Operation, finder: Finder) -> Iterator[tuple[Lack, str]]:
-    """What one node lacks, and why."""
+    """The things that one node lacks, with reasons."""
     operation = finder.find(node.type)
     if operation.operation is None:
         yield "compile", "this TensorFlow does not have it: whether the library that does compiles it is not known"

@@ -1,4 +1,4 @@
-"""What the elements of one leaf are measured against: the largest value, unless a fill value would hide the others."""
+"""Chooses the scale of a leaf's errors: its largest value, unless a fill value would hide the others."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Band:
 
 @dataclass(frozen=True)
 class Scales:
-    """What the errors of one run are relative to: the bands of each leaf; `model` is the largest value of all."""
+    """The scales of the errors of one run: the bands of each leaf; `model` is the largest value of all."""
 
     model: float
     bands: Mapping[str, list[Band]]

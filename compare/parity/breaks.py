@@ -42,7 +42,7 @@ class Broken:
     original_line: str = ""
 
     def to_record(self) -> Break:
-        """The same in a record."""
+        """The record of it."""
         return Break(
             pattern=self.pattern,
             magnitude=self.magnitude,
@@ -73,7 +73,7 @@ class Extent:
     breaks: tuple[Broken, ...] = ()
 
     def to_record(self) -> Span:
-        """The same in a record."""
+        """The record of it."""
         return Span(self.pattern, self.low, self.high, self.calls, tuple(broken.to_record() for broken in self.breaks))
 
 
@@ -102,7 +102,7 @@ class Reached:
     mode: str = "jax/jit"
 
     def to_record(self) -> Reach:
-        """The same in a record."""
+        """The record of it."""
         return Reach(
             input=self.input,
             pass_=self.pass_,

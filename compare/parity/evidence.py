@@ -1,4 +1,4 @@
-"""What the gates judge: arrays of both sides, where the float64 ones came from, and why some are missing."""
+"""The evidence that gates judge: arrays of both sides, the sources of float64 arrays, and reasons for missing ones."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PORT = str(_modes.PORT)
 TUNED = str(_modes.JAX_TUNED)
 
 REFERENCES = tuple(map(str, (_modes.TF_GRAPH, _modes.TF_AUTOCLUSTER, _modes.TF_JIT)))
-"""What stands in for TensorFlow's eager mode where that cannot run a pass, in this order."""
+"""Modes that replace TensorFlow's eager mode if it cannot run a pass, in this order."""
 
 FURTHER = tuple(
     str(mode)
@@ -123,11 +123,11 @@ class Evidence:
     further: tuple[str, ...] = FURTHER
     """The modes of the original that are judged like the port, and are no measure of its noise."""
     stand_in: str = ""
-    """What messages call TensorFlow's eager mode where something stands in for it; else empty."""
+    """The name in messages of the mode that replaces TensorFlow's eager mode; else empty."""
     _computed: dict[tuple[str, ...], tuple[tuple[object, ...], Any]] = field(
         default_factory=dict, repr=False, compare=False
     )
-    """What was computed of a run already, with what it was made of: several gates ask, and every further judgement."""
+    """Results that were computed of a run, with their inputs: several gates and judgements need them."""
 
     def modes(self, side: str, pass_: str) -> tuple[str, ...]:
         """Every mode of a side that ran this pass."""
@@ -143,7 +143,7 @@ class Evidence:
         return tuple(mode for mode in self.modes("tf", pass_) if mode not in self.further)
 
     def scales(self, pass_: str, case: str, expected: Arrays) -> Scales:
-        """What errors of a run are relative to.
+        """The scales of a run's errors.
 
         Args:
           expected: the float64 values of the run, by leaf.
@@ -152,14 +152,14 @@ class Evidence:
         return self.once(("scales", pass_, case), made_of, lambda: self.measured_scales(pass_, case, expected))
 
     def once(self, key: tuple[str, ...], made_of: tuple[object, ...], compute: Callable[[], Value]) -> Value:
-        """What is computed of a run, again only where one of the objects that it is made of is another."""
+        """Compute a value of a run, again only if one of its inputs is another object."""
         entry = self._computed.get(key)
         if entry is None or any(one is not other for one, other in zip(entry[0], made_of, strict=True)):
             entry = self._computed[key] = made_of, compute()
         return entry[1]
 
     def measured_scales(self, pass_: str, case: str, expected: Arrays) -> Scales:
-        """As `scales`, measured anew: of values in the place of the reference's.
+        """Like `scales`, for other expected values than the reference's.
 
         Args:
           expected: the float64 values of the run, by leaf.
@@ -200,7 +200,7 @@ class Evidence:
         return tuple(deviation for deviation in self.deviations if deviation.gate == gate)
 
     def declared_bound(self, gate: str) -> float:
-        """What this gate's bound is raised to, 0 where nothing is declared."""
+        """The declared bound of this gate; 0 without one."""
         return max((deviation.bound for deviation in self.deviations_of(gate)), default=0.0)
 
     def reference_mode(self, pass_: str, case: str) -> str:

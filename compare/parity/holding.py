@@ -109,7 +109,7 @@ class Held:
         return self.bound.value if self.bound else 0.0
 
     def to_record(self) -> Comparison:
-        """The same in a record."""
+        """The record of it."""
         return Comparison(
             gate=self.place.gate,
             pass_=self.place.pass_,

@@ -79,7 +79,7 @@ def _largest(array: np.ndarray) -> float:
 
 
 def scale_of(expected: np.ndarray, model_scale: float) -> float:
-    """What an error is relative to: the leaf's largest value; where that is 0, the pass's; else 1."""
+    """The scale of an error: the leaf's largest value; if that is 0, the pass's; else 1."""
     return largest([expected]) or model_scale or 1.0
 
 

@@ -14,7 +14,7 @@ from workloads._spec import Deviation
 
 @dataclass(frozen=True)
 class Place:
-    """What is compared with what, and where. `stand_in` names in messages what replaces the latter."""
+    """The place of a comparison. `stand_in` names in messages the mode that replaces the expected one."""
 
     workload: str
     gate: str
@@ -78,7 +78,7 @@ def unequal(what: str, found_from: str, actual: object, expected_from: str, expe
 
 
 def widths(actual: str, expected: str) -> str:
-    """What to do about JAX's 32 bits where TensorFlow has 64."""
+    """Advice on JAX's 32 bits where TensorFlow has 64."""
     if (actual, expected) == ("int32", "int64"):
         return (
             ": JAX has no 64-bit integers unless asked; ask TensorFlow for 32 bits (output_type=tf.int32, tf.cast), "
@@ -97,7 +97,7 @@ def half(actual: str, expected: str) -> str:
 
 
 def open_integers(names: Sequence[str]) -> str:
-    """What makes integers of 32 bits pass for those of 64.
+    """Advice on how integers of 32 bits pass for those of 64.
 
     Args:
       names: of inputs of 64-bit integers without a declared range.

@@ -103,7 +103,7 @@ def _is_right(evidence: Evidence, place: Place, theirs: np.ndarray, where: np.nd
 
 
 def other_scales(evidence: Evidence, pass_: str, case: str) -> Scales:
-    """What errors are relative to where a run is held to the other mode."""
+    """The scales of errors if a run is compared with the other mode."""
     return evidence.measured_scales(pass_, case, _other(evidence, pass_, case))
 
 
@@ -136,7 +136,7 @@ def nearest(evidence: Evidence, pass_: str, case: str, leaf: str, run: np.ndarra
 
 
 def other_leaf(evidence: Evidence, pass_: str, case: str, leaf: str) -> np.ndarray:
-    """What the other mode gives in float64."""
+    """The leaf of the other mode in float64."""
     return _other(evidence, pass_, case)[leaf]
 
 

@@ -207,17 +207,17 @@ def _own_error(tf_errors: Errors, leaf: str, groups: int, rank: int) -> float | 
 
 
 def _measure_amplification(amplification: Amplified | None, leaf: str, band: Band) -> float:
-    """What amplified roundings explain, relative to the largest value of a group; nothing where no regions hold."""
+    """The error that amplified roundings explain, relative to the largest value of a group; 0 unless regions hold."""
     return AMPLIFIED_FACTOR * amplification.spread.get(leaf, 0.0) / band.scale if amplification else 0.0
 
 
 def _spread(context: Context, place: Place, rank: int) -> float:
-    """What rounded constants explain in one group of magnitudes."""
+    """The error that rounded constants explain in one group of magnitudes."""
     return context.evidence.allowance.get((place.pass_, place.case, place.leaf, rank), 0.0)
 
 
 def _formula(context: Context, width: str, place: Place, rank: int) -> float:
-    """What rounding of a width explains in one group of magnitudes."""
+    """The error that rounding of a width explains in one group of magnitudes."""
     return context.evidence.formula.get((width, place.pass_, place.case, place.leaf, rank), 0.0)
 
 

@@ -64,7 +64,7 @@ class Rounding:
 
 @dataclass(frozen=True)
 class Values:
-    """What one call gives: by the port and the original as they are written, and by the original in float64.
+    """The results of one call: of the port, of the original, and of the original in float64.
 
     `moved` are float64 values of the original with every value moved by a rounding: what rounding does to its formula.
     Without them its formula is taken to lose nothing.
@@ -198,7 +198,7 @@ def weigh_leaf(leaf: str, values: Values, rounding: Rounding) -> Outcome:
 
 
 def _scales(exact: np.ndarray, original: np.ndarray) -> np.ndarray:
-    """What the error of each element is relative to: the largest value of its group of magnitudes."""
+    """The scale of each element's error: the largest value of its group of magnitudes."""
     scales = np.ones(exact.shape)
     for band in bands_of(exact, [original], 0.0):
         scales = np.where(True if band.others is None else ~band.others, band.scale, scales)

@@ -34,7 +34,7 @@ def _values(evidence: Evidence, leaf: str) -> Iterator[np.ndarray]:
 
 
 def _constant(arrays: list[np.ndarray]) -> str:
-    """What the elements of all arrays are; empty where two of them differ by more than a bound would notice."""
+    """The common value of all elements; empty if two of them differ by more than a bound would notice."""
     if not arrays:
         return "empty"
     values = np.concatenate([array.ravel() for array in arrays])

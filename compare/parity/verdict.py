@@ -66,7 +66,7 @@ def held_leaves(evidence: Evidence) -> Leaves:
 
 
 def judge_held(evidence: Evidence, leaves: Leaves) -> Parity:
-    """As `judge`, of leaves that were compared before."""
+    """Like `judge`, for leaves that were compared before."""
     gates = {name: _gate(evidence, name, gate_leaves) for name, gate_leaves in leaves.items()}
     return Parity(
         verdict=compose(gate.verdict for gate in gates.values()),

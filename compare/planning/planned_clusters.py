@@ -1,4 +1,4 @@
-"""What a training step takes on clusters that need not be here, layout by layout: bytes, memory and bounds."""
+"""Plans a training step on clusters that may be absent, layout by layout: bytes, memory and bounds."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MOST_A_DEVICE = 4096
 
 @dataclass(frozen=True)
 class Asked:
-    """What is planned.
+    """The request for a plan.
 
     Attributes:
       layouts: their names.

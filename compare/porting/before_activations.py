@@ -15,7 +15,7 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 
 @dataclass(frozen=True)
 class Logits:
-    """What the activations of a call are taken of.
+    """The inputs of a call's activations.
 
     Attributes:
       activations: "softmax" or "sigmoid", by the place of an output in what is returned: "", "[0]", "['classes']".

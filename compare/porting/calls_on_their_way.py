@@ -13,7 +13,7 @@ from workloads._transfer import SourceLayer
 
 TRAINING = "training"
 ALWAYS: Mapping[str, bool] = {"training=True": True, "training=False": False}
-"""What stands among the arguments of a call that is told so whatever the model does -> whether it is in training."""
+"""Arguments of a call that fix training whatever the model does -> whether it is in training."""
 
 _BY_RATES = ("dropout", "recurrent_dropout")
 """Attributes of layers that do nothing else in training."""
@@ -42,7 +42,7 @@ class Caller:
     inner: Sequence[SourceLayer] = ()
 
     def arguments(self) -> list[str]:
-        """What it is given by position, each list of one tensor taken apart."""
+        """Its positional arguments; lists of one tensor are unpacked."""
         return [argument(value, self.variables) for value in self.call.arguments]
 
     def keyword(self, name: str) -> str | None:

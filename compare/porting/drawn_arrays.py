@@ -26,7 +26,7 @@ def input_specs(architecture: Architecture, source: Written, with_training: bool
 
 
 def inputs_and_targets(architecture: Architecture, source: Written, with_training: bool) -> tuple[Arrays, Arrays]:
-    """What a call of a model takes, and what its training step takes beside.
+    """The inputs of a model's call, and the targets of its training step.
 
     Args:
       with_training: whether there are targets.
@@ -43,7 +43,7 @@ def inputs_and_targets(architecture: Architecture, source: Written, with_trainin
 
 
 def data_of_step(architecture: Architecture) -> Arrays:
-    """What the training step of a model without a call takes."""
+    """The inputs of the training step of a model without a call."""
     assert architecture.step is not None
     graph = architecture.step.graph
     tensors_taken = graph.tensors[: len(graph.inputs)]

@@ -47,7 +47,7 @@ class _Walk:
         self._known: dict[tuple[int, int], Differences] = {}
 
     def pair(self, left: int, right: int, depth: int) -> Differences:
-        """What makes two values differ.
+        """The differences that make two values differ.
 
         Args:
           depth: how many operations were followed to get there.
@@ -81,7 +81,7 @@ class _Walk:
         return () if same else (OperationDifference(CONSTANT, left, right),)
 
     def _through(self, mine: Node, theirs: Node, depth: int) -> Differences:
-        """The same of what one of them is a copy of."""
+        """The differences after copies of either value are followed."""
         if mine.opcode in _SAME_ELEMENTS:
             return self.pair(mine.operands[0], theirs.id, depth)
         if theirs.opcode in _SAME_ELEMENTS:
@@ -128,5 +128,5 @@ class _Walk:
 
 
 def reducers(node: Node) -> tuple[tuple[str, ...], ...]:
-    """What the regions of an operation compute."""
+    """The opcodes in the regions of an operation."""
     return tuple(tuple(_naming.opcodes(region)) for region in node.regions)

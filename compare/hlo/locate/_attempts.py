@@ -88,7 +88,7 @@ class Attempt:
 
 
 def attempts(parting: Parting, key: int) -> Iterator[Attempt]:
-    """What a departing value may have to be, likeliest first."""
+    """Attempts at the right value in place of one that differs, the likeliest first."""
     left, right = parting.left, parting.right
     node = right.program.node(key)
     alike: list[int] = []

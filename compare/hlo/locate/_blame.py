@@ -42,7 +42,7 @@ def assign_blame(parting: Parting, attempt: Attempt | None) -> Blamed:
 
 
 def _maker(side: MeasuredProgram, key: int) -> int:
-    """What a result is made by; any other value itself."""
+    """The producer of a result; any other value itself."""
     node = side.program.node(key)
     return node.operands[0] if node.opcode == RESULT else key
 
@@ -85,7 +85,7 @@ def _blame_result(parting: Parting) -> Blamed:
 
 
 def _shared_operands(parting: Parting, left_key: int) -> list[int]:
-    """What a left operation reads that the right program computes as well, or is given."""
+    """The operands of a left operation that the right program computes too, or gets."""
     left_program = parting.left.program
     return [key for operand in left_program.node(left_key).operands for key in _partners(parting, operand)]
 

@@ -86,7 +86,7 @@ class Computation:
         return other in seen_keys and key != other
 
     def readers(self, key: int) -> list[int]:
-        """What reads a value or copies of it, and computes something."""
+        """The computing readers of a value or of its copies."""
         waiting, readers = list(self.users[key]), list[int]()
         while waiting:
             user = waiting.pop(0)
@@ -97,7 +97,7 @@ class Computation:
         return readers
 
     def slot(self, key: int) -> str:
-        """What fills a parameter, or what a copy of one is a copy of; "" of any other value."""
+        """The name of the slot of a parameter, or of a copy of one; "" for any other value."""
         return dict(zip(self.graph.parameters, self.slots, strict=True)).get(self.original_of(key), "")
 
     def node(self, key: int) -> Node:

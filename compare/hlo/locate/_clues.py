@@ -1,4 +1,4 @@
-"""What the rules for known causes read of a departure."""
+"""Reads a departure for the rules of known causes."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class _Surroundings:
 
     @property
     def slots(self) -> list[str]:
-        """What fills the parameters that it reads directly."""
+        """The slots of the parameters that it reads directly."""
         return [slot for slot in map(self.side.program.slot, self.operands) if slot]
 
     @property

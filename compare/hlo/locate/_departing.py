@@ -136,7 +136,7 @@ def departing(program: Computation, agreed_keys: Collection[int]) -> list[int]:
 
 
 def agreeing(program: Computation, agreed_keys: Collection[int]) -> set[int]:
-    """What agrees: arrays as told, parameters, constants, and tuples and copies of what does."""
+    """The values that agree: the given ones, parameters, constants, and tuples and copies of these."""
     keys = set(agreed_keys) | set(program.constants) | set(program.graph.parameters)
     ends = {key for key in program.results.values() if key not in agreed_keys}
     for node in program.graph:

@@ -75,7 +75,7 @@ def ran(subject: Subject, arguments: Sequence[Sequence[np.ndarray]], smooth: Seq
 
 def run_computation(computation: Computation, arguments: Sequence[Sequence[np.ndarray]], smooth: Sequence[bool],
                     precision: Precision) -> RanProgram:  # fmt: skip
-    """The same of a computation."""
+    """The values of a computation in each case."""
     return RanProgram(
         MeasuredProgram(computation, measure(computation, arguments, smooth, precision), tuple(smooth)),
         arguments,
@@ -98,7 +98,7 @@ def locate(left: Subject, right: Subject, cases: Sequence[Case], precision: Prec
 
 
 def between(left: RanProgram, right: RanProgram) -> Findings:
-    """The same of two programs that were run."""
+    """The departures between two programs that were run."""
     parting = part(left.side, right.side, agreement(left.side, right.side))
     if not parting.results:
         return Findings((), ())

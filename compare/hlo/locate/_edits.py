@@ -89,7 +89,7 @@ def _rewiring_mends(spot: Spot, right: int, operand: int, expected_operand: int)
 
 
 def another_weight(spot: Spot) -> bool:
-    """What is computed of weights, with others of their shape in their place."""
+    """Whether other weights of the same shape give the value."""
     program = spot.theirs.side.program
     weights = [key for key in program.graph.parameters if is_weight(program.slot(key))]
     read = [key for key in spot.theirs.leaves if is_weight(program.slot(key))]

@@ -21,7 +21,7 @@ Arrays = Sequence[np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class Excerpt:
-    """What a value is computed by: `nodes` in the order of the program, from `leaves`, which agree."""
+    """The computation of a value: `nodes` in the order of the program, from `leaves`, which agree."""
 
     side: MeasuredProgram
     target: int
@@ -34,7 +34,7 @@ class Excerpt:
 
     @cached_property
     def computing(self) -> tuple[int, ...]:
-        """What of it is neither constant nor a copy."""
+        """Its nodes that are neither constants nor copies."""
         program = self.side.program
         return tuple(
             key for key in self.nodes if program.node(key).opcode not in CARRIERS and key not in program.constants
@@ -46,7 +46,7 @@ class Excerpt:
 
 
 def excerpt(side: MeasuredProgram, target: int, departing_keys: Collection[int], cut: Collection[int] = ()) -> Excerpt:
-    """What a value is computed by, back to what does not depart or is in `cut`; constants belong to it.
+    """The computation of a value, back to values that agree or are in `cut`; it includes constants.
 
     Args:
       departing_keys: values that the other program does not have.
@@ -118,11 +118,11 @@ class Draft:
         return self.add("broadcast", shape, (self.add("constant", Shape(shape.dtype), literal=literal),))
 
     def run(self) -> list[np.ndarray] | None:
-        """What the target is now, in every case; None where XLA takes no such program."""
+        """The value of the target in every case; None if XLA refuses the program."""
         return next(iter(self.runs([{}])), None)
 
     def runs(self, change_sets: Sequence[Mapping[int, Arrays]]) -> list[list[np.ndarray]]:
-        """The same with other arrays for some leaves, compiled once; nothing where XLA takes no such program."""
+        """The target's values with other arrays for some leaves, compiled once; empty if XLA refuses it."""
         graph = Graph("draft", self._sort_nodes(), tuple(self._leaves), (self.target,))
         try:
             prepared_graph = values.prepare(graph, (self.target,))

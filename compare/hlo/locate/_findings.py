@@ -1,4 +1,4 @@
-"""What locating says: the operations where two programs first differ, what each does, and the likely cause."""
+"""The findings of locate: the operations where two programs first differ, their effects, and the likely cause."""
 
 from __future__ import annotations
 

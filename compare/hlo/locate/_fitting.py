@@ -22,7 +22,7 @@ Proof = Callable[[Spot], str | None]
 
 
 def wherever(proof: Proof) -> Proof:
-    """The same of what is computed from the value, a few operations on: a function may end there."""
+    """The proof for the value or for values a few operations on: a function may end there."""
     return lambda spot: next((answer for answer in map(proof, (spot, *spot.wider)) if answer is not None), None)
 
 

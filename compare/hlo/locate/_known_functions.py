@@ -126,7 +126,7 @@ def activation(x: Arrays, y: Arrays, bounds: Sequence[float]) -> Function | None
 
 
 def function(x: Arrays, y: Arrays, bounds: Sequence[float]) -> Function | None:
-    """The same of functions that are no activations."""
+    """The elementwise function, other than an activation, that maps x to y."""
     names = (name for name, function in FUNCTIONS.items() if _everywhere(function, x, y, bounds))
     return next(map(Function, names), None)
 
@@ -280,7 +280,7 @@ def _join(axes: Sequence[int]) -> str:
 
 
 def factor(x: Arrays, y: Arrays, bounds: Sequence[float], few: bool = False) -> float | None:
-    """What every element of a value is multiplied by to give another; None where that is not one number.
+    """The constant factor between two values; None if there is none.
 
     Args:
       x: by case, floats of any shape.

@@ -18,7 +18,7 @@ _QUIET = frozenset({"parameter_number", "tuple_index"})
 
 
 def difference(parting: Parting, kind: Kind, left: int | None, right: int | None) -> str:
-    """What the right operation does that the left does not, in words.
+    """The difference of the right operation from the left one, in words.
 
     Args:
       left: an operation of the left program; None where that has none.
@@ -181,7 +181,7 @@ def changed_attributes(left: Node, right: Node) -> list[str]:
 
 
 def opcodes(region: Iterable[Node]) -> list[str]:
-    """What a region computes."""
+    """The opcodes of a region."""
     return [node.opcode for node in region if node.opcode not in ("parameter", "tuple")]
 
 
@@ -190,7 +190,7 @@ def _join_numbers(constants: tuple[float, ...]) -> str:
 
 
 def _number(value: float) -> str:
-    """As it was written: 0.001, and not what rounding it to float32 made of it."""
+    """The number as in the source: 0.001, and not its rounded float32."""
     with np.errstate(over="ignore"):
         single = np.float32(value)
     return str(single) if float(single) == value else f"{value:.9g}"

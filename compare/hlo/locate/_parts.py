@@ -59,7 +59,7 @@ class Reordered:
     gates: bool
 
     def difference(self, label: str) -> str:
-        """What is read, and what has to be."""
+        """A sentence on the part that is read and the right one."""
         read, expected = (
             ", ".join(f"{start}:{limit}" for start, limit in ranges) for ranges in zip(*self.moved, strict=True)
         )
@@ -116,7 +116,7 @@ def _agrees(parting: Parting, graph: Graph, cases: Sequence[Sequence[np.ndarray]
 
 
 def _splits(graph: Graph) -> dict[Split, list[Range]]:
-    """What is cut into equal parts, those of regions included, and the parts."""
+    """The values that are cut into equal parts, also in regions, and their parts."""
     splits: dict[Split, set[Range]] = {}
     for computation in _graphs(graph):
         for node in computation:

@@ -24,7 +24,7 @@ _LOGARITHMS = (math.log(2), math.log(10))
 
 
 def prove_cause(spots: list[Spot], cause: Cause) -> str | None:
-    """What the proof of a cause says, which has to hold of every spot; None where it is not made."""
+    """The text of a cause's proof, which has to hold at every spot; None if it does not."""
     answers: list[str] = []
     for spot in spots:
         one = PROOFS[cause.name](spot)
@@ -64,7 +64,7 @@ def _of(differences: Collection[OperationDifference] | None, *what: str) -> list
 
 
 def _but_for_counts(spot: Spot) -> list[OperationDifference]:
-    """What both differ in; that a mean over another number of elements divides by another comes with that."""
+    """The differences, without divisors of means that follow from other numbers of elements."""
     apart = list(spot.apart or ())
     rest = [difference for difference in apart if difference.what != CONSTANT or not _is_of_counts(spot, difference)]
     return rest or apart

@@ -53,7 +53,7 @@ class Spot:
 
     @cached_property
     def apart(self) -> Differences:
-        """What the two computations differ in; None where one has operations that the other has not."""
+        """The differences of the two computations; None if one has operations that the other lacks."""
         return apart(self.parting, self.mine.target, self.theirs.target) if self.mine else None
 
     def accepts(self, values: Arrays | None) -> bool:
@@ -76,12 +76,12 @@ class Spot:
         return read[:_MOST_LEAVES]
 
     def factor(self, few: bool = False) -> float | None:
-        """What the value has to be multiplied by; see `_formulas.factor`."""
+        """The factor that corrects the value; see `_formulas.factor`."""
         return _known_functions.factor(self.actual, self.expected, self.bounds, few)
 
     @cached_property
     def wider(self) -> list[Spot]:
-        """The same of the values that are computed from this one, given what it has to be, the nearest first."""
+        """Spots at the values that are computed from this one, after its correction, the nearest first."""
         program, departing_keys = self.theirs.side.program, set(self.parting.departed.right)
         further: dict[int, None] = {}
         keys = [self.theirs.target]

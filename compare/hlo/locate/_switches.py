@@ -19,7 +19,7 @@ _OFF, _ON = np.array(False), np.array(True)
 
 @dataclass(frozen=True)
 class Switch:
-    """What is given: a departing value to all that read it, or an agreeing one to those readers that depart."""
+    """A replacement: of a differing value for all readers, or of an equal one for readers that differ."""
 
     kind: str
     key: int
@@ -63,7 +63,7 @@ class Switchboard:
         return self.each([changes], case)[0]
 
     def each(self, change_sets: Sequence[Given], case: int) -> list[dict[int, np.ndarray]]:
-        """The same of several sets of values that are given."""
+        """The values after each of several sets of replacements."""
         results = self._few.each([self._arguments(change_set, case) for change_set in change_sets])
         return [{key: values[place] for key, place in self._results.items()} for values in results]
 

@@ -1,4 +1,4 @@
-"""What rules share: how to recognise a form, and how to write one."""
+"""Helpers of rules: recognize and write forms."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def is_normal(value: Any) -> bool:
 
 
 def reshape(key: int, dimensions: Sequence[int], graph: Writer) -> int:
-    """The same elements in the same order in another shape."""
+    """Write a reshape: the same elements in the same order."""
     return graph.add("reshape", Shape(graph[key].shape.dtype, tuple(dimensions)), (key,))
 
 
@@ -106,7 +106,7 @@ def spread(key: int, dimensions: Sequence[int], graph: Writer) -> int:
 
 
 def again(node: Node, operands: Sequence[int], shape: Shape, graph: Writer) -> int:
-    """The same operation of other operands.
+    """Write the operation with other operands.
 
     Args:
       operands: ids of values in the graph.

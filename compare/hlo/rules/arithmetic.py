@@ -142,7 +142,7 @@ def _times_reciprocal(node: Node, graph: Writer) -> int | None:
 
 
 def _reciprocal_of(key: int, graph: Writer) -> int | None:
-    """What a value is one over, broadcast as the value is."""
+    """The value x if the value is 1 / x, broadcast to the same shape."""
     node = graph[key]
     inner = graph[node.operands[0]] if node.opcode == "broadcast" else node
     if inner.opcode != "divide" or not is_splat(inner.operands[0], graph, 1.0):
@@ -153,7 +153,7 @@ def _reciprocal_of(key: int, graph: Writer) -> int | None:
 
 
 def factors(key: int, graph: Writer) -> tuple[int, ...]:
-    """What a product is made of, constants last; of anything else, itself."""
+    """The factors of a product, constants last; any other value itself."""
     leaves, waiting = [], [key]
     while waiting:
         node = graph[waiting.pop()]

@@ -86,7 +86,7 @@ def _make(node: Node, start: Sequence[int], regions: tuple[Graph, ...], graph: W
 
 
 def _state(node: Node, loop: Loop, places: dict[int, int], new_loop: int, graph: Writer) -> int:
-    """What the loop returned before, from the one that was made; what never changes is what it was."""
+    """Write the loop's former results from the new loop; parts that never change keep their initial values."""
     parts = [
         key if position in loop.fixed_slots else _part(new_loop, places[position], graph[key].shape, graph)
         for position, key in enumerate(loop.start)
@@ -152,7 +152,7 @@ def _decide_branch(node: Node, graph: Writer) -> int | None:
 
 
 def _inline(node: Node, region: Graph, operand: int, graph: Writer) -> int:
-    """What a branch returns, its operations among the others."""
+    """Inline a branch: the id of its result."""
     new_keys = {region.parameters[0]: operand}
     for inner in region:
         if inner.id not in new_keys:

@@ -33,7 +33,7 @@ class Operand:
         return tuple(self.dimensions[axis] for axis in self.free)
 
     def move(self, key: int, dimensions: tuple[int, ...], to: Mapping[int, int]) -> Operand:
-        """The same of another value, in which each dimension stands elsewhere.
+        """The operand for another value, with each dimension in another position.
 
         Args:
           to: by dimension of this operand, that of the other value.

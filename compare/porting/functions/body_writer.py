@@ -143,7 +143,7 @@ class BodyWriter:
         return variables
 
     def assign_results(self, index: int, node: Node, texts: Sequence[str]) -> list[Value]:
-        """What expressions give, one for each result or one of all: in line, or a variable.
+        """The values of expressions, one for each result or one for all: inline, or variables.
 
         Args:
           texts: of its results; "*" and an expression of all of them.
@@ -192,7 +192,7 @@ class BodyWriter:
         return self.module.is_elementary and reader.type.endswith("PartitionedCall")
 
     def wanted_names(self, index: int, node: Node) -> list[str]:
-        """What the results of a node are to be called."""
+        """The wanted names of a node's results."""
         number = len(node.results)
         readers = [reader for place in range(number) for reader in self._readers.get((index, place), [])]
         leaves = not readers or any(reader.line != node.line or reader.type == "Identity" for reader in readers)
@@ -210,7 +210,7 @@ class BodyWriter:
         return self._of_numbers(np.asarray(self.module.arrays[node.constant]), node, result)
 
     def _precompute(self, node: Node) -> list[Value]:
-        """What TensorFlow computed of a node that no input of the function changes; nothing of another one."""
+        """The constants that TensorFlow computed for a node without dependence on inputs; else empty."""
         arrays = [np.asarray(self.module.arrays[key]) for key in node.known]
         return [self._of_numbers(array, node, result) for array, result in zip(arrays, node.results, strict=False)]
 

@@ -86,7 +86,7 @@ def _read_call(statement: Statement, helpers: set[str]) -> _Call | None:
 
 @dataclass
 class _Items:
-    """What differs between the steps of a loop.
+    """The values that differ between the steps of a loop.
 
     Attributes:
       module: that it is in.
@@ -166,7 +166,7 @@ def _first_number(columns: Sequence[tuple[str, ...]], place: int) -> int | None:
 
 
 def _count_up(column: Sequence[str]) -> tuple[str, int, str] | None:
-    """What is before and behind numbers that go up by one, and the first of these; None of other texts."""
+    """The texts around numbers that increase by one, and the first number; None for other texts."""
     matches = [_NUMBERED.fullmatch(text) for text in column]
     if not all(matches):
         return None

@@ -20,7 +20,7 @@ _STATE = frozenset({"resource", "string"})
 
 
 def results(writer: BodyWriter, index: int, node: Node, values: list[Value]) -> list[Value]:
-    """What a node with bodies gives.
+    """The results of a node with bodies.
 
     Raises:
       UnwritableError: it is not written.

@@ -155,7 +155,7 @@ def _delta(writer: BodyWriter, body: Body, k: int, inputs: Sequence[Value]) -> i
 def _limit(
     writer: BodyWriter, condition: Body, place: Place, inputs: Sequence[Value], constant_inputs: set[int]
 ) -> Value | None:
-    """What a counter is compared with: what never changes, or a number or size that the condition makes of that."""
+    """The limit of a counter: an invariant value, or a number or size that the condition computes from one."""
     outside = _input_of(condition, place)
     if outside is not None:
         return inputs[outside] if outside in constant_inputs else None
@@ -175,7 +175,7 @@ def _input_of(body: Body, place: Place) -> int | None:
 
 
 def source(body: Body, place: Place) -> Place:
-    """What an Identity stands for."""
+    """The source of an Identity."""
     while body.nodes[place[0]].type == "Identity":
         place = body.nodes[place[0]].inputs[0]
     return place

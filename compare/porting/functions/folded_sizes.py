@@ -1,4 +1,4 @@
-"""What of a graph Python computes once: constants, and what is made of shapes."""
+"""Computes constants, and values that depend on shapes alone, in Python."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _UNARY: Mapping[str, Callable[[Any], Any]] = {
 
 
 def fold(node: Node, values: Sequence[Value]) -> Host | None:
-    """What a node is, where Python can say it; None where arrays are needed."""
+    """The value of a node that Python can compute; None if it needs arrays."""
     hosts = [value.host for value in values]
     if any(host is None for host in hosts) or not hosts:
         return None
@@ -49,7 +49,7 @@ def fold(node: Node, values: Sequence[Value]) -> Host | None:
 
 
 def folded_parts(node: Node, values: Sequence[Value]) -> list[Host] | None:
-    """Likewise of a node that takes a vector apart."""
+    """The values of a node that unpacks a vector, if Python can compute them."""
     hosts = [value.host for value in values]
     if any(host is None for host in hosts) or node.type not in ("Unpack", "Split", "SplitV"):
         return None

@@ -34,7 +34,7 @@ FILES = (MODULE, CONSTANTS, WEIGHTS_FILE, PORT, TEST_FILE, README)
 
 @dataclass(frozen=True)
 class FunctionPort:
-    """What was written.
+    """The written port of a function.
 
     Attributes:
       folder: of it.
@@ -121,7 +121,7 @@ def write_saved(selection: SavedGraph, inputs: Sequence[str], folder: Path, work
 
 
 def _named_sizes(result: Result) -> ArraySpec[int | str]:
-    """What is drawn for an input: equal axes of two that are not fixed are of one size."""
+    """The specification of an input; equal open axes of two inputs have one size."""
     sizes = [_AXES[min(axis, 4)] if size is None else size for axis, size in enumerate(result.shape or ())]
     return ArraySpec(tuple(sizes), result.dtype)
 
@@ -160,7 +160,7 @@ def _write(function: WrittenFunction, plain_texts: Mapping[str, str], folder: Pa
 
 
 def predict_port(reference: str, inputs: Sequence[str], worker: ModelWorker) -> PredictedPort:
-    """What a port of a function would leave to be written.
+    """The parts of a function's port that would be left unwritten.
 
     Args:
       reference: FILE.py:NAME.
