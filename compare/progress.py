@@ -1,4 +1,4 @@
-"""What a user sees during a run: a bar in a terminal, plain lines elsewhere, nothing for scripts."""
+"""Shows the progress of a run: a bar in a terminal, plain lines elsewhere, nothing for scripts."""
 
 from __future__ import annotations
 

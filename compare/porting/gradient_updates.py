@@ -109,7 +109,7 @@ class GradientUpdates(TapedFunctions):
             self._written_nodes.add(index)
 
     def _parts(self, index: int) -> list[Place]:
-        """What a node sums or stacks, a place for each gradient."""
+        """The operands of a sum or stack, a place for each gradient."""
         node = self.body.nodes[index]
         if node.type not in (*_SUMS, "Pack"):
             return []
@@ -146,7 +146,7 @@ class GradientUpdates(TapedFunctions):
         return text, body
 
     def _sources_left(self, place: Place) -> set[Place]:
-        """As `_sources`, without those that lead to it through numbers that are written already."""
+        """Like `_sources`, without sources through numbers that are written already."""
         if place in self.values and not self._is_gradient(place):
             return set()
         if self._is_gradient(place):

@@ -1,4 +1,4 @@
-"""What stays in TensorFlow's input pipeline, in words: a port of a model of strings starts behind its lookups."""
+"""Describes what stays in TensorFlow's input pipeline: a port of a model of strings starts behind its lookups."""
 
 from __future__ import annotations
 

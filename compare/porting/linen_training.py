@@ -71,7 +71,7 @@ def prediction_lines(call: LinenCall, results: Sequence[str], method: str) -> li
 
 
 def result_text(call: LinenCall, value: str) -> str:
-    """What the loss returns."""
+    """The text of the loss's results."""
     return f"{value}, {_UPDATES}" if call.has_statistics else value
 
 

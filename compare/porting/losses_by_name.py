@@ -50,7 +50,7 @@ _WRITTEN_WITH = {
     "summation_method": (None, "interpolation"), "multi_label": (None, False), "label_weights": (None,),
     "from_logits": (None, False),
 }  # fmt: skip
-"""What the attributes of a metric have to be for its text to be right."""
+"""The attributes of a metric that its text requires."""
 _DEFAULTS = {"k": 5, "num_thresholds": 200}
 """Default arguments of a metric that is given by name."""
 _METRIC_ALIASES = {
@@ -61,7 +61,7 @@ _METRIC_ALIASES = {
 
 @dataclass(frozen=True)
 class Operands:
-    """What a loss or a metric is of, as expressions."""
+    """The operands of a loss or a metric, as expressions."""
 
     targets: str = "targets"
     predictions: str = "predictions"

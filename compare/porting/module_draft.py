@@ -22,7 +22,7 @@ from workloads._transfer import SourceLayer
 
 
 class Draft:
-    """What the classes of a module share.
+    """The shared state of a module's classes.
 
     Attributes:
       architecture: of the model.

@@ -1,4 +1,4 @@
-"""What regularizers add to the loss: those of weights read the module, those of activities the results of its calls."""
+"""Writes the penalties of regularizers: those of weights read the module, those of activities the results of calls."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _OF_ELEMENTS = ("L1", "L2", "L1L2")
 """Regularizers that are sums over the elements of an array."""
 
 _REARRANGED = (Identity, Reshape, Transpose, Split, Permute)
-"""What leaves every element as it is."""
+"""Layers that leave every element as it is."""
 
 
 def penalty_expression(penalty: Penalty, array: str) -> str:
-    """What a regularizer adds for an array; "" where its factors are 0.
+    """The penalty of a regularizer for an array; "" if its factors are 0.
 
     Raises:
       UnwritableError: the regularizer is not written here.
@@ -49,7 +49,7 @@ def penalty_expression(penalty: Penalty, array: str) -> str:
 
 
 def weight_penalty(penalty: Penalty, architecture: Architecture, source: Written) -> str:
-    """What the regularizer of a weight adds, as the loss reads the module; "" where its factors are 0.
+    """The penalty of a weight's regularizer, as the loss reads the module; "" if its factors are 0.
 
     A sum over elements is that over the variables that the weight becomes, in whatever order these have them.
 
@@ -174,7 +174,7 @@ class Penalties:
         return graph.model in self._adding
 
     def lines(self, graph: Graph, path: str, outputs: Mapping[int, str]) -> list[str]:
-        """What is added behind a call of a layer.
+        """The lines behind a call of a layer.
 
         Args:
           graph: that the call is in.

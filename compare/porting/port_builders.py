@@ -91,7 +91,7 @@ def imports_of_module(classes: Sequence[str]) -> tuple[str, ...]:
 
 
 def _linen_arguments(training: Training) -> tuple[Sequence[str], str]:
-    """As `training_arguments`, of a Linen module."""
+    """Like `training_arguments`, for a Linen module."""
     if not training.text:
         return (), ""
     names = (*([] if training.has_own_step else ["loss"]), "make_state", "train_step")

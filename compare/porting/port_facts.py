@@ -1,4 +1,4 @@
-"""What the README of a port says of it, whether it is of a model or of a function."""
+"""Collects the facts for the README of a port, of a model or of a function."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from workloads._architecture import Architecture, Tensor, drawn_size
 
 @dataclass(frozen=True)
 class PortFacts:
-    """What was written.
+    """The facts about a written port.
 
     Attributes:
       name: of the port.
@@ -47,7 +47,7 @@ class PortFacts:
 def facts_of_model(
     architecture: Architecture, source: Written, training: Training, original: Original, sizes: Sizes
 ) -> PortFacts:
-    """What was written of a Keras model."""
+    """The facts about the port of a Keras model."""
     name = source.class_name
     inputs, outputs = _signature(architecture, source)
     return PortFacts(

@@ -67,7 +67,7 @@ def judged_batch(architecture: Architecture, sizes: Sizes) -> int:
 
 
 def port_name(architecture: Architecture) -> str:
-    """What the port is called in records."""
+    """The name of the port in records."""
     return identifier(architecture.name, "model")
 
 
@@ -95,7 +95,7 @@ def port_source(
 
 @dataclass(frozen=True)
 class PortText:
-    """What a port file says beside names and sizes.
+    """The text of a port file besides names and sizes.
 
     Attributes:
       specs: how each input is drawn, as Python.

@@ -1,4 +1,4 @@
-"""What of a port is judged while places are left: all but these, with drawn values that stand for what they return.
+"""Writes the part of a port that is judged while places are left: drawn values replace the results of places.
 
 Where the training alone is left, that is the whole forward pass. Where the whole cannot be called, or not be judged so,
 it is each of the models in it, called for itself.
@@ -93,7 +93,7 @@ def _stand_ins(architecture: Architecture, source: Written, graph: Graph) -> Seq
 
 
 def _only_result(architecture: Architecture, place: Place) -> Tensor | None:
-    """What a layer returns in its only call; None where it has several, or several results, or is no layer."""
+    """The result of a layer's only call; None if it has several calls or results, or is no layer."""
     if not any(layer.path == place.layer and layer.module != MODULE for layer in architecture.source.layers):
         return None
     calls = [(graph, call) for graph in architecture.graphs for call in graph.calls if call.layer == place.layer]

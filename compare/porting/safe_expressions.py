@@ -27,7 +27,7 @@ _KEPT = "kept"
 
 
 class UnwritableError(Exception):
-    """What cannot be written as an expression, and why."""
+    """A value cannot be written as an expression; the message says why."""
 
 
 def check(text: str, names: frozenset[str]) -> str:
@@ -176,7 +176,7 @@ def _with_kept(value: Any, constants: dict[str, Any]) -> Any:
 
 
 def apart(nest: Any) -> list[Any]:
-    """What stands in a nest of lists, tuples and dicts, one by one; of a dict by its sorted keys, as Keras has it."""
+    """The leaves of nested lists, tuples and dicts; of a dict by its sorted keys, as in Keras."""
     if isinstance(nest, dict) and TUPLE in nest:
         nest = nest[TUPLE]
     if isinstance(nest, dict) and "dict" in nest:

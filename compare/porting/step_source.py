@@ -173,7 +173,7 @@ class _Leaves:
         return [self._source.names.get(path, path.replace("/", ".")) for path in outermost]
 
     def values(self, step: TracedStep, around: Surroundings, counters: Mapping[str, Variable]) -> list[Value]:
-        """What stands for the weights and counters that a step takes."""
+        """The values for the weights and counters that a step takes."""
         traced = step.graph.traced
         assert traced is not None
         body = traced.function.bodies[0]
@@ -216,7 +216,7 @@ def _normalizing(step: TracedStep, architecture: Architecture) -> frozenset[str]
 
 
 def _options(step: TracedStep, by_optimizer: Mapping[str, Sequence[str]], is_filtered: bool) -> Sequence[str]:
-    """What stands behind the function of each gradient: what it is taken with respect to."""
+    """The arguments behind the function of each gradient: what it is taken with respect to."""
     options = []
     for gradient in step.gradients:
         name = next((name for name, keys in by_optimizer.items() if sorted(keys) == sorted(gradient.keys)), "")

@@ -1,4 +1,4 @@
-"""What a tape of a training step records, as a function that nnx differentiates."""
+"""Writes the record of a training step's tape as a function that nnx differentiates."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from workloads._function_graph import Body, Node, Place
 
 CHANGES = (UPDATE, ASSIGN)
 _NEVER_BEHIND = (GRADIENT, LAYER_CALL, LOSS, LOGITS)
-"""What of a step is written in its order, so that no gradient of weights may lead to it."""
+"""Nodes of a step that keep their order: no gradient of weights may lead to them."""
 _MORE_THAN_UPDATES = "it uses the gradients of weights for more than updates by an optimizer"
 
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What a step is written for.
+    """The module and the training that a step is written for.
 
     Attributes:
       class_name: of the module.
@@ -245,7 +245,7 @@ class TapedFunctions(BodyWriter):
         return self.body.nodes[place[0]].results[place[1]]
 
     def _read_outside(self, members: set[int]) -> list[Place]:
-        """What of the nodes of a function is read behind it, and is no number."""
+        """The results of a function's nodes that are read behind it, and are no numbers."""
         read = dict.fromkeys(
             place
             for index in sorted(self._needed - members)
@@ -264,7 +264,7 @@ class TapedFunctions(BodyWriter):
         self._hold(self._waiting(), [text for key, text in self._around.weights.items() if key not in keys_trained])
 
     def _waiting(self) -> set[Place]:
-        """What is computed already and read later."""
+        """The results that are computed already and read later."""
         return {place for index in self._needed - self._written_nodes for place in self.body.nodes[index].inputs}
 
     def _hold(self, places: Iterable[Place], texts: Iterable[str]) -> None:
@@ -318,7 +318,7 @@ def _argnums(count: int) -> str:
 
 
 def place_name(writer: BodyWriter, place: Place) -> str:
-    """What a variable that holds the value of a place is called."""
+    """The name of the variable with the value of a place."""
     node = writer.body.nodes[place[0]]
     if node.type == "Placeholder":
         return "x"
@@ -327,7 +327,7 @@ def place_name(writer: BodyWriter, place: Place) -> str:
 
 
 def _loss_name(writer: BodyWriter, node: Node) -> str:
-    """What the value that a gradient is taken of is called."""
+    """The name of the value that is differentiated."""
     loss = writer.body.nodes[node.inputs[0][0]]
     # A sum that TensorFlow takes of what is no number.
     loss = writer.body.nodes[loss.inputs[0][0]] if loss.type == "Sum" and loss.line == node.line else loss

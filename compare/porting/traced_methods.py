@@ -169,7 +169,7 @@ def draw(writer: BodyWriter, node: Node, stream: str) -> list[Value]:
 
 
 def _first(graph: Graph, results: list[str]) -> list[str]:
-    """What is returned, each tensor once."""
+    """The returned tensors, each once."""
     numbers = numbers_in(graph.outputs)
     return [results[numbers.index(number)] for number in dict.fromkeys(numbers)]
 

@@ -73,7 +73,7 @@ def _prediction_lines(results: Sequence[str], method: str) -> list[str]:
 
 
 def _penalties(compiled: Compiled, source: Written, architecture: Architecture) -> Iterator[str]:
-    """What the regularizers add to the loss: those of weights, then the sum of those of activities.
+    """The penalties in the loss: those of weights, then the sum of those of activities.
 
     Raises:
       UnwritableError: one of them is not written.

@@ -12,7 +12,7 @@ from workloads._architecture import Compiled, Described, Inner
 
 @dataclass
 class Parts:
-    """What raises in a training, and what a reader should know of it."""
+    """The unwritten parts of a training, and remarks for its reader."""
 
     unwritten: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)

@@ -116,7 +116,7 @@ def _traced_training(own: OwnStep, architecture: Architecture, source: Written) 
 
 
 def _of_rows(table: str, compiled: Compiled, optimizer: Described) -> list[str]:
-    """What a reader should know of the gradients of a table of which rows are looked up."""
+    """A remark on the gradients of a table whose rows are looked up."""
     if not table or compiled.own or _adds_up(optimizer):
         return []
     return [
@@ -126,7 +126,7 @@ def _of_rows(table: str, compiled: Compiled, optimizer: Described) -> list[str]:
 
 
 def _of_average(optimizer: Described) -> list[str]:
-    """What a reader should know of an average of the weights that no step puts into them."""
+    """A remark on an average of weights that no step copies to them."""
     if not optimizer.config.get("use_ema") or optimizer.config.get("ema_overwrite_frequency"):
         return []
     return ["fit() ends with the average of the weights in place of them: the port keeps it in the optimizer's state"]

@@ -54,7 +54,7 @@ _TITLES: Mapping[Style, str] = {NNX: "Flax NNX", LINEN: "Flax Linen"}
 
 @dataclass(frozen=True)
 class Port:
-    """What was written.
+    """The written port of a model.
 
     Attributes:
       folder: of it.
@@ -111,7 +111,7 @@ def _left_places(source: Written, training: Training) -> tuple[str, ...]:
 
 
 def predict_port(architecture: Architecture) -> PredictedPort:
-    """What a port of a model would leave to be written, as `Port.unwritten` lists it.
+    """The parts of a model's port that would be left unwritten, as in `Port.unwritten`.
 
     Raises:
       RequestError: it cannot be written at all.
@@ -131,7 +131,7 @@ def predict_port(architecture: Architecture) -> PredictedPort:
 def texts(
     architecture: Architecture, original: Original, sizes: Sizes, style: Style = NNX
 ) -> tuple[Written, Training, Mapping[str, str]]:
-    """What is written, by the name of the file.
+    """The written texts by file name.
 
     Raises:
       RequestError: it cannot be written at all.
@@ -229,7 +229,7 @@ def _find_uncalled(carriage: carrying.Carriage) -> tuple[str, ...]:
 
 
 class _Filled(NamedTuple):
-    """What was written into a folder."""
+    """The files written into a folder."""
 
     written: Written
     training: Training
@@ -263,7 +263,7 @@ def _misfits(carriage: carrying.Carriage, port_filled: _Filled) -> dict[str, str
 def _plan(
     model: KerasModel, port_filled: _Filled, folder: Path, staging: Path, workers: WeightWorkers
 ) -> carrying.Carriage:
-    """What is carried into the module where it stands now; the receipt names it where it will stand."""
+    """The plan for the module in its temporary folder; the receipt names its final folder."""
     source = port_filled.written
     request = carrying.Request(
         model,

@@ -24,7 +24,7 @@ _TOLD_ELSEWHERE = (
 
 
 def expression(caller: Caller) -> str:
-    """What the call is in JAX.
+    """The expression of the call in JAX.
 
     Raises:
       UnwritableError: there is no expression of it.

@@ -1,4 +1,4 @@
-"""What a written module is, beside its text."""
+"""Describes a written module besides its text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a layer is made of: the modules that stand for it, each with the call that makes it."""
+"""Finds the modules for a layer, each with its constructor call."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ _PAIRS = {
 
 
 def expression(layer: SourceLayer, call: Call, variables: Mapping[int, str], tensors: Sequence[Tensor]) -> str:
-    """What an operation is in JAX.
+    """The expression of an operation in JAX.
 
     Args:
       variables: of tensors, by their numbers.

@@ -1,4 +1,4 @@
-"""What the instructions of the modules are that a profile tells times of: opcode, frontend's name, lines, phase."""
+"""Describes the instructions in a profile's modules: opcode, frontend's name, lines, phase."""
 
 from __future__ import annotations
 

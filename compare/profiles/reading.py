@@ -147,7 +147,7 @@ def _notes(recording: Recorded, trace: Traced, programs: Programs, kernels: Sequ
 
 
 def told_of_graphs(runs: Sequence[Ran], programs: Programs) -> list[Ran]:
-    """The same runs; those of a GPU have their instructions where the profile names them."""
+    """The runs, with instructions for those of a GPU that the profile names."""
     result = list(runs)
     streams: dict[tuple[tuple[str, str], int], list[int]] = defaultdict(list)
     for index in sorted(range(len(runs)), key=lambda index: runs[index].start):

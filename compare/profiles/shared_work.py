@@ -38,7 +38,7 @@ class Timed(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What one thread did of a task; times are picoseconds, `inner` is that of tasks that it did meanwhile."""
+    """The part of a task on one thread; times are picoseconds, `inner` is the time of tasks within it."""
 
     number: str
     thread: int

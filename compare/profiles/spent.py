@@ -89,7 +89,7 @@ def _nest(spans: Sequence[_Any]) -> Iterator[tuple[int, int]]:
 
 
 def merge(intervals: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The same time as intervals that do not touch, in order."""
+    """Disjoint intervals with the same union, in order."""
     result: list[tuple[int, int]] = []
     for start, end in sorted(intervals):
         if result and start <= result[-1][1]:

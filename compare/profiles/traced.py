@@ -1,4 +1,4 @@
-"""What a profile has: runs of kernels and operations, what the host did, and the modules that were run."""
+"""Reads a profile: runs of kernels and operations, the host's activities, and the modules."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _ON_DEVICE = frozenset({ON_GPU, "memcpy_details", "Memset_details"})
 """Statistics that the profiler gives what a GPU ran, and nothing else (XLA, `cupti_collector.cc`)."""
 _POOL = frozenset({HANDED, BEGINS, ENDS})
 _WORKERS = "tf_"
-"""What the names of threads start with that the frameworks' pools have."""
+"""The prefix of the names of threads in the frameworks' pools."""
 _ENDS = "end: "
-"""What the names of events start with that XLA's runtime for CPUs writes when a run is done, on whatever thread."""
+"""The prefix of events that XLA's CPU runtime writes at the end of a run, on any thread."""
 _STARTED, _ENDED = "_p", "_c"
 """Statistics that number a run: where it starts, and where it is done."""
 _NUMBERS = frozenset({_PROGRAM, _STARTED, _ENDED})
@@ -110,7 +110,7 @@ def read(paths: Sequence[Path]) -> Traced:
 
 @dataclass(frozen=True)
 class _Plane:
-    """What the events of a plane have in common: whether the host did them, and names by number."""
+    """The common facts of a plane's events: whether they are the host's, and names by number."""
 
     on_host: bool
     names: Mapping[int, str]
@@ -135,7 +135,7 @@ def _module_key(name: str) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class _Into:
-    """What a line is read into, and the line's number."""
+    """The lists that a line is read into, and the line's number."""
 
     traced: Traced
     thread: int

@@ -1,1 +1,1 @@
-"""What proves a port: evidence of both sides, parity by gates, programs aligned, causes located."""
+"""Proves a port: collects evidence of both sides, judges the gates, aligns programs, locates causes."""

@@ -75,7 +75,7 @@ class _Pass:
         }
 
     def with_cases(self, cases: Mapping[str, Arrays]) -> _Pass:
-        """The same with more cases."""
+        """The pass with more cases."""
         return dataclasses.replace(self, twin=dataclasses.replace(self.twin, cases={**self.twin.cases, **cases}))
 
 

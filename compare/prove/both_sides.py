@@ -116,7 +116,7 @@ class BothSides:
                 self.failures.extend(failures)
 
     def with_doubles(self, passes: Collection[str] = PASSES) -> BothSides:
-        """The same with its float64 evidence; without any where there is no JAX side."""
+        """The sides with float64 evidence; without any if there is no JAX side."""
         if self.is_lost(JAX):
             return self
         try:
@@ -130,7 +130,7 @@ class BothSides:
         return replace(self, doubles=replace_doubles_of_integers(doubles, self.deliveries))
 
     def with_more_cases(self) -> BothSides:
-        """The same with float64 evidence of further cases, which the programs suggest."""
+        """The sides with float64 evidence of further cases, which the programs suggest."""
         doubles = self.doubles
         try:
             original = make_original(OriginalModes(self.pool, self.instance, self.deliveries.get(TF)), doubles)
@@ -150,7 +150,7 @@ class BothSides:
         return replace(self, doubles=replace(doubles, arrays=arrays, cases=dict(more.cases), remarks=more.remarks))
 
     def with_late_steps(self) -> BothSides:
-        """The same with float64 evidence of further training runs, which start where decisions of the step turn."""
+        """The sides with float64 evidence of further training runs, which start where decisions of the step change."""
         doubles, training = self.doubles, self.instance.workload.training
         programs = {side: program for (side, pass_), program in doubles.programs.items() if pass_ == STEP}
         if training is None:

@@ -178,7 +178,7 @@ class RegionJudge:
 
 
 def _amplify(spreads: Iterator[Mapping[str, float]], says: str) -> Iterator[Amplified]:
-    """What each spread explains; nothing more once the program cannot be run apart."""
+    """The amplification that each spread explains; ends if the program cannot run apart from its framework."""
     with contextlib.suppress(PromotionError, UnreadableProgram):
         for spread in spreads:
             yield Amplified(spread, says)

@@ -54,7 +54,7 @@ def cast(instance: Prepared, dtype: str) -> Workload:
 
 
 def as_integers(workload: Workload, inputs: Mapping[str, ArraySpec], narrow: str) -> Workload:
-    """The same function on the same numbers as int64, where its own type is refused.
+    """The workload with the same numbers as int64, if its own type is refused.
 
     Args:
       narrow: the type that becomes int64.

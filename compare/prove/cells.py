@@ -27,7 +27,7 @@ from workloads._framework import Compiled, Optimized, Program
 from workloads._spec import Arrays
 
 TENSORFLOW, DOUBLE = "tf@tf", "tf in float64"
-"""What results are compared with; the second where they differ from the first, which may be inexact itself."""
+"""The references of results; the second is used if they differ from the first, which may be inexact itself."""
 
 AGREEMENT = 1e-3
 """Far beyond what another order of float32 operations explains, far below what another program computes."""

@@ -44,7 +44,7 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True)
 class Asked:
-    """What to look at, and by which interpreters.
+    """The workload of a clustering, and the interpreters.
 
     Without `whole` the workload is not compiled whole beside its clusters; without `jax` not by JAX.
     """

@@ -46,7 +46,7 @@ Result = TypeVar("Result")
 
 @dataclass
 class Collected:
-    """What one side delivered, and why the rest is missing. Filled request by request: a lost worker loses the rest."""
+    """The results of one side, and why others are missing. Filled request by request: a lost worker loses the rest."""
 
     side: str
     modes: requests.Modes = field(default_factory=dict)
@@ -63,7 +63,7 @@ class Collected:
     main: Program | None = None
     """The program of the main pass, at the size that is timed."""
     portable: Program | None = None
-    """The same program in the portable form, which either side's XLA reads."""
+    """The program in the portable form, which either side's XLA reads."""
     stages: Mapping[str, str] = field(default_factory=dict)
     """The main pass as the framework writes it, by stage."""
     donation: Donation | None = None
@@ -73,9 +73,9 @@ class Collected:
     """pass -> why the twin could not be built in float64."""
     failures: list[Failure] = field(default_factory=list)
     refusals: list[Failure] = field(default_factory=list)
-    """What this workload does not have, by the side's word: no failure, but a reason where the original lacks it."""
+    """What the side says this workload lacks: no failures, but reasons if the original lacks it."""
     remarks: list[str] = field(default_factory=list)
-    """What a reader has to know about how the side computed this."""
+    """Remarks for the reader on how the side computed this."""
     lost: bool = False
 
     @property

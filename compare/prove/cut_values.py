@@ -1,4 +1,4 @@
-"""What TensorFlow's program computes at cut points: the inputs of open regions."""
+"""Computes the values of TensorFlow's program at cut points: the inputs of open regions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class CutValues:
         """By the ids of what each computes: what no value depends on does not run, and no other value is handed out."""
 
     def in_double(self) -> CutValues:
-        """What the promoted program has there."""
+        """The values of the promoted program at cut points."""
         return CutValues(self._graph, values.prepare_in_double)
 
     def is_parameter(self, key: int) -> bool:
@@ -41,7 +41,7 @@ class CutValues:
     def compute_each(
         self, keys_by_call: Sequence[tuple[int, ...]], calls: Sequence[Sequence[np.ndarray]]
     ) -> list[dict[int, np.ndarray]]:
-        """The same with ids of each call's own."""
+        """The values at other ids in each call."""
         values_by_place: dict[int, dict[int, np.ndarray]] = {}
         for keys in dict.fromkeys(keys_by_call):
             places = [place for place, of_call in enumerate(keys_by_call) if of_call == keys]

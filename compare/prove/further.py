@@ -137,7 +137,7 @@ def _is_real(spec: ArraySpec) -> bool:
 def _decisive(
     base: Arrays, marks: Mapping[str, Sequence[float | int]], specs: Mapping[str, ArraySpec]
 ) -> dict[str, dict[str, np.ndarray]]:
-    """As many cases as it takes to place every number once in every input, up to a limit."""
+    """Enough cases to place every number once in every input, up to a limit."""
     count = max((math.ceil(len(values) / base[name].size) for name, values in marks.items()), default=0)
     return {
         f"{CONSTANTS}{case}": {

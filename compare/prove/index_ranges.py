@@ -45,7 +45,7 @@ def find_tables(instance: Prepared, deliveries: Mapping[str, Collected]) -> Tabl
 
 
 def draw_within(instance: Prepared, tables: Tables) -> Prepared:
-    """The same workload, its indices within their tables.
+    """The workload with indices within their tables.
 
     Args:
       tables: by input, how many elements its table has.

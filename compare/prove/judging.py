@@ -94,7 +94,7 @@ class _Comparison:
         return {(leaf.place.pass_, leaf.place.case) for leaf in leaves}
 
     def widen(self, **changes: object) -> _Comparison:
-        """The same leaves beside the bounds of wider evidence."""
+        """The comparison of the same leaves with the bounds of wider evidence."""
         return self.replace_evidence(dataclasses.replace(self.evidence, **changes))
 
     def replace_evidence(self, evidence: Evidence) -> _Comparison:
@@ -244,7 +244,7 @@ def _rounds_further(sides: BothSides, pass_: str) -> bool:
 def _ask(
     sides: BothSides, explain: Callable[..., Mapping[Place, float]], *of: object, failure_name: str = ""
 ) -> Mapping[Place, float]:
-    """What explains errors, by place; empty without the JAX side, which trains.
+    """The explained errors by place; empty without the JAX side, which trains.
 
     A program that does not run apart from its framework is a failure only if the caller names the step.
     """

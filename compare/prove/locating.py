@@ -49,7 +49,7 @@ class Located:
 
 @dataclass(frozen=True)
 class Choice:
-    """What to look at: the passes of a workload (all by default), at its smallest size unless another is chosen."""
+    """The passes of a workload to locate in (all by default), at its smallest size unless another is chosen."""
 
     passes: Sequence[str] = PASSES
     size: str | None = None

@@ -35,7 +35,7 @@ _MOST_BYTES = 1 << 28
 _FUNCTION = re.compile(r"__(?:inference|forward|backward)_(?P<name>.+)_\d+")
 _LOGGED_BY = ("profiler_session.cc", "save_profile.cc")
 _PROFILE = "profile"
-"""What a reason may be about. A process that died early gives no reason."""
+"""The subjects of a reason. A process that died early gives none."""
 
 
 class _Lines(msgspec.Struct):

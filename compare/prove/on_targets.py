@@ -63,7 +63,7 @@ Compiled = tuple[OnTarget, Made | None]
 
 @dataclass(frozen=True)
 class TargetModules:
-    """What XLA made of both programs for one device.
+    """The modules of both programs for one device.
 
     Attributes:
       part: as the record has it.

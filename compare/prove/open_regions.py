@@ -58,7 +58,7 @@ class RegionInputs:
         return [*self.shared, *self.own[side]]
 
     def in_float64(self, side: int) -> list[np.ndarray]:
-        """The same, the floats in float64."""
+        """The inputs with floats in float64."""
         return [wide(array) if is_float(array) else array for array in self.of(side)]
 
 
@@ -103,7 +103,7 @@ class RegionGroup:
         return [[self.cut_points[cut].nodes.left[0] for region in turn for cut in region.inputs] for turn in self.turns]
 
     def batches(self, inputs: Sequence[RegionInputs]) -> Iterator[Sequence[RegionInputs]]:
-        """As many turns at a time as one request may hold."""
+        """Batches of as many turns as one request may hold."""
         size = sum(_count_bytes(self.regions, region) for region in self.programs.regions)
         at_once = max(1, MOST_BYTES // max(1, size))
         return (inputs[start : start + at_once] for start in range(0, len(inputs), at_once))
@@ -158,7 +158,7 @@ class RegionGroup:
         return self.compile(promote.promote(artifact, takes_narrow=True))
 
     def select_inputs(self, call: Arguments, values_at: Mapping[int, np.ndarray], turn: int) -> RegionInputs:
-        """What the regions of both sides take in a turn of a call.
+        """The inputs of the regions of both sides in a turn of a call.
 
         Args:
           values_at: by id in TensorFlow's graph, the values of this call.
@@ -166,7 +166,7 @@ class RegionGroup:
         return RegionInputs([values_at[key] for key in self.keys[turn]], self.select_own(call), turn)
 
     def select_own(self, call: Arguments) -> Pair[Sequence[np.ndarray]]:
-        """What each program alone takes in a call."""
+        """The arguments in a call that only one program takes."""
         return Pair(
             *(
                 [arguments[graph.parameters.index(key)] for key in alone]
@@ -183,7 +183,7 @@ class RegionGroup:
                 yield find_refuted(self.cut_points, self.turns[one.turn], self.programs, call)
 
     def describe(self, region: Region) -> RegionKey:
-        """What a region is in any split of the same programs."""
+        """A key that identifies a region in all splits of the same programs."""
         inputs = frozenset(self.cut_points[cut].nodes for cut in region.inputs)
         cut_point = None if region.cut_point is None else self.cut_points[region.cut_point].nodes
         return region.pieces, inputs, cut_point

@@ -37,7 +37,7 @@ Run = Callable[[], Arrays]
 
 
 def optimize(request: Asked, scratch: Path, reporter: Reporter) -> Optimization:
-    """What Grappler changes in the graph of one workload.
+    """Find Grappler's changes to the graph of one workload.
 
     Raises:
       RequestError: the workload has no such pass.
@@ -94,7 +94,7 @@ class _Examination:
         )
 
     def with_causes(self, optimization: Optimization) -> Optimization:
-        """The same with the passes that made each change, and with a reason for each node that is gone."""
+        """The optimization with the passes of each change, and with a reason for each removed node."""
         again = self._try("a second run", switches.AGAIN)
         same = again is None or not aligning.align_nodes(optimization.after, tuple(again.values()))
         switched_off = bool(same and optimization.rewrites)
@@ -134,7 +134,7 @@ class _Examination:
         return requests.rewritten(self.workers.get(TF), self.pass_, options)
 
     def with_results(self, optimization: Optimization) -> Optimization:
-        """The same with a comparison of results: eager, without Grappler, with it, and with it once more."""
+        """The optimization with a comparison of results: eager, without Grappler, with it, and with it again."""
         off, on, again = (self._results(options) for options in (switches.OFF, switches.ON, switches.ON))
         eager = self._ran(lambda: requests.outputs(self.workers.get(TF), EAGER, self.pass_, self.case, "float32"))
         return replace(
@@ -154,7 +154,7 @@ class _Examination:
             return error.reason
 
     def with_kernels(self, optimization: Optimization) -> Optimization:
-        """The same with the kernels that a call ran, eager and as a graph."""
+        """The optimization with the kernels of a call, eager and as a graph."""
         ran: dict[str, list[str]] = {}
         for mode in (EAGER, GRAPH):
             try:

@@ -54,7 +54,7 @@ class Doubles:
     own."""
 
     def with_passes(self, others: Doubles) -> Doubles:
-        """The same with the arrays, runs, sources, programs and failures of other passes."""
+        """The doubles with the arrays, runs, sources, programs and failures of other passes."""
         return dataclasses.replace(
             self,
             arrays=self.arrays | others.arrays,

@@ -54,7 +54,7 @@ class OriginalModes:
         return requests.outputs(self._pool.get(TF), mode, pass_, case, dtype, inputs)
 
     def eager(self, pass_: str, calls: Sequence[Arrays]) -> list[Eager]:
-        """As `AskEager`; a model that cannot be built in float64 gives nothing either.
+        """See `AskEager`; empty for a model that cannot be built in float64, too.
 
         Args:
           calls: by name, the inputs of each, and the weights that it changes.

@@ -164,7 +164,7 @@ def _of_workload(pool: Pool, workload: AnyWorkload, choice: Choice, scratch: Pat
 
 
 def _collect(pool: Pool, name: str, instance: Prepared, choice: Choice) -> tuple[Collected, str]:
-    """What the alignment needs from a side, and which pass it computes."""
+    """The results of a side that the alignment needs, and their pass."""
     delivery = Collected(name)
     program, pass_ = _program(pool, name, instance, choice.pass_)
     delivery.main = program

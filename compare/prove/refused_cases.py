@@ -46,7 +46,7 @@ def collect_accepted(
     modes: Collection[Mode] = (),
     stages: Sequence[Sequence[str]] = AT_ONCE,
 ) -> Iterator[PassEvidence]:
-    """What both sides deliver for inputs that the original takes: after each stage, all that is known by then.
+    """Collect the results of both sides for inputs that the original takes; yields all results after each stage.
 
     Args:
       modes: the modes to run; empty takes all.
@@ -86,7 +86,7 @@ def collect_accepted(
 def collect_with_doubles(
     pool: Pool, instance: Prepared, reporter: Reporter, modes: Collection[Mode], stages: Sequence[Sequence[str]]
 ) -> Iterator[PassEvidence]:
-    """As `collect_accepted`, with float64 evidence of each pass, which is computed once.
+    """Like `collect_accepted`, with float64 evidence of each pass, which is computed once.
 
     Raises:
       BadTarget: the function or file that was named for a side does not exist.
@@ -102,7 +102,7 @@ def collect_with_doubles(
 
 
 def _without(instance: Prepared, cases: Collection[str]) -> Prepared:
-    """The same workload without some cases."""
+    """The workload without some cases."""
     twin = twin_of(instance)
     rest = {case: arrays for case, arrays in twin.cases.items() if case not in cases}
     return with_arrays(instance, rest, twin.weights, twin.batches)
@@ -123,7 +123,7 @@ def _refused_kinks(
 
 
 def _refused_in(pass_: str, cases: Collection[str], original: Collected) -> dict[str, str]:
-    """The same of one pass, whatever becomes of the others: passes that come together are judged as one by one."""
+    """The refused cases of one pass alone: passes that come together are judged like single ones."""
     missing = [case for case in cases if (TF_REFERENCE, pass_, case) not in original.outputs]
     failures = [failure for failure in original.failures if failure.mode == "eager" and failure.of_pass == pass_]
     if not failures or not all(map(is_kinks, missing)):

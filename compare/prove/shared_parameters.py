@@ -44,7 +44,7 @@ def pair_slots(programs: Sequence[Program]) -> list[Slots]:
 
 
 def without_pairs(slots: Sequence[Slots], states: Collection[str]) -> list[Slots]:
-    """The same slots without the pairs of some states.
+    """The slots without the pairs of some states.
 
     Args:
       states: slots of states that were paired by their names, and hold other values.

@@ -198,7 +198,7 @@ def _remarks(
     specials: Sequence[Special],
     reasons: Mapping[int, str],
 ) -> Iterator[str]:
-    """What the cases do not judge: decisions that came out one way alone, or else a special value without a case."""
+    """Remarks on what the cases do not judge: decisions with a single result, or a special value without a case."""
     ranges = [name for name, spec in specs.items() if spec.is_float and spec.low is not None]
     is_open = False
     for watch, of_side in zip(watches, ways, strict=True):

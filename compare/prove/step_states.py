@@ -1,4 +1,4 @@
-"""What both step programs take at a few steps of a training run, each from TensorFlow's weights and its own states."""
+"""Records the arguments of both step programs at a few steps of training, from TensorFlow's weights and own states."""
 
 from __future__ import annotations
 

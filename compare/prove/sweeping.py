@@ -171,7 +171,7 @@ class _Pass:
         return self._following.findings
 
     def _judge(self, probes: Sequence[Probe]) -> list[tuple[Arrays, Values, Outcome]]:
-        """As `_by_program`; a call that breaks there, and follows TensorFlow's eager mode, is judged by that mode."""
+        """Like `_by_program`; TensorFlow's eager mode judges a call that breaks there and follows that mode."""
         judgements = self._by_program(probes)
         return self._following.follow(judgements, probes, self._rounding)
 

@@ -111,7 +111,7 @@ def _doubles(workers: WorkerSet, name: str, tf: Collected, instance: Prepared) -
 
 
 def _int64(workers: WorkerSet, instance: Prepared, dtype: str) -> tuple[Collected, Prepared] | None:
-    """The same function of the same numbers in int64; None where TensorFlow refuses that too."""
+    """The results and the workload in int64; None if TensorFlow refuses that too."""
     assert isinstance(instance.workload, Workload)
     workload = casting.as_integers(instance.workload, instance.inputs, dtype)
     folder = instance.loading.arrays.parent / "int64"

@@ -45,7 +45,7 @@ def _check(side: Side, instance: Prepared, delivery: Collected, reporter: Report
 
 
 def single_steps(trajectory: Arrays, steps: int) -> Arrays:
-    """What single steps leave, under the names of the loop's results: losses [steps], and the weights after the last.
+    """The results of single steps by the names of the loop's results: losses [steps], and the last weights.
 
     Args:
       trajectory: a training run with a checkpoint after so many steps.

@@ -1,1 +1,1 @@
-"""What is traced and compiled again in a stream of calls, why, and what helps."""
+"""Finds repeated traces and compilations in a stream of calls, their reasons, and cures."""

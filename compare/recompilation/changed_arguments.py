@@ -104,7 +104,7 @@ def _name_change(before: Any, after: Any) -> str:
 
 
 def _aspects(before: Any, after: Any, side: str) -> Iterator[str]:
-    """What of a leaf is different."""
+    """The aspects in which a leaf differs."""
     if _is_array(before) and _is_array(after):
         yield from _array_aspects(before, after)
     elif type(before) is type(after):

@@ -1,4 +1,4 @@
-"""What may help a stream that compiles too often: each cure changes the calls, or how the function is staged. Pure."""
+"""Cures for a stream that compiles too often: each changes the calls, or how the function is staged. Pure."""
 
 from __future__ import annotations
 

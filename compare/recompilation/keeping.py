@@ -29,7 +29,7 @@ UNREPEATED = "not compared: the stream as it is gives other results in another p
 
 @dataclass(frozen=True)
 class Asked:
-    """What a ledger is kept of.
+    """The request for a ledger.
 
     Attributes:
       name: of the ledger.

@@ -1,4 +1,4 @@
-"""What each pass and feature of XLA buys a program: everything measured again with one of them left out."""
+"""The gain of each pass and feature of XLA: all measurements again without one of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from compare.record.timing_part import Ratio
 COMPARED, SAME_CODE, NOT_RUN, KEPT, REFUSED, LOST = (
     *("compared", "same code", "changed nothing", "cannot be left out", "refused", "crashed"),
 )
-"""What came of leaving something out: only the first has figures of its own."""
+"""Outcomes of an omission: only the first has figures of its own."""
 
 BIT_EQUAL, GATES_HOLD, GATES_FAIL, UNJUDGED, UNSTEADY = (
     *("bit-equal", "other bits, gates pass", "gates fail", "other bits, not judged", "no two runs agree"),
@@ -20,7 +20,7 @@ class AblatedKernel(Part, frozen=True):
     """The code that XLA wrote for one kernel; what a library computes has none."""
 
     kernel: Text = ""
-    """As the optimized module names it."""
+    """The name in the optimized module."""
     vector: Text = ""
     """The type that its busiest loop computes in: "8 x float", or "float" where that is no vector."""
     width: Count = None
@@ -66,7 +66,7 @@ class LeftOut(Part, frozen=True):
     is_pass: bool = False
     """Whether it is a pass, which `xla_disable_hlo_passes` names."""
     says: Text = ""
-    """What it is for; empty where that is not known here."""
+    """Its purpose; empty if unknown."""
     options: Named[Scalar] = {}
     """Compiler options that leave it out."""
     outcome: Text = ""
@@ -84,7 +84,7 @@ class LeftOut(Part, frozen=True):
     difference: Number = None
     """The largest, relative to the largest value of its array."""
     gate: Text = ""
-    """What the first gate that fails says, or why none was asked."""
+    """The message of the first gate that fails, or why none was judged."""
 
 
 class Ablation(Part, frozen=True, rename={"pass_": "pass"}):
@@ -107,10 +107,10 @@ class Ablation(Part, frozen=True, rename={"pass_": "pass"}):
     full: AblatedProgram | None = None
     """The program by the full pipeline."""
     rows: Many[LeftOut] = ()
-    """What was left out."""
+    """The omissions."""
     null: Ratio | None = None
     """A second copy of the full pipeline's code against the first; null where nothing was timed."""
     disassembler: Text = ""
-    """What read the machine code; empty where nothing did."""
+    """The program that read the machine code; empty without one."""
     reason: Text = ""
     """Why gates could not be asked: the port itself fails."""

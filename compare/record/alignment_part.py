@@ -13,7 +13,7 @@ class Explanation(Part, frozen=True):
     name: Text = ""
     """Short; places of one name have one reason."""
     meaning: Text = ""
-    """The same in a sentence."""
+    """The meaning in a sentence."""
 
 
 class Departure(Part, frozen=True):
@@ -28,7 +28,7 @@ class Departure(Part, frozen=True):
     source: Text = ""
     """FILE:LINE that it comes from."""
     reason: Text = ""
-    """What the other program lacks."""
+    """The part that the other program lacks."""
     explanation: Explanation | None = None
     """Why; null where no reason is known."""
     node: int | None = None
@@ -49,7 +49,7 @@ class Level(Part, frozen=True):
     equal: bool | None = None
     """Whether all values have a counterpart."""
     assumes: Texts = ()
-    """What holds of the inputs where the programs are equal."""
+    """The conditions on inputs under which the programs are equal."""
     results: Count = None
     """Results that both programs have."""
     results_equal: Count = None
@@ -98,7 +98,7 @@ class Reason(Part, frozen=True):
     """One difference behind the attribution."""
 
     kind: Text = ""
-    """What sort of difference: rule, figure, library, version, ..."""
+    """The kind of difference: rule, figure, library, version, ..."""
     text: Text = ""
     """The difference in words."""
     sources: Texts = ()

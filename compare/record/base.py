@@ -1,4 +1,4 @@
-"""What every part of a record is made of: frozen structs whose fields may all be missing."""
+"""The base of all parts of a record: frozen structs whose fields may all be missing."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _changes(kind: type[Part]) -> tuple[tuple[str, Any], ...]:
 
 
 def _change(hint: Any) -> Any:
-    """What makes one form of the values of a type."""
+    """A function that normalizes the values of a type."""
     options = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
     if set(options) == {str, type(None)}:
         return _text
@@ -96,7 +96,7 @@ def _change(hint: Any) -> Any:
 
 
 def _item_types(hint: Any) -> tuple[Any, ...]:
-    """What a collection may hold beside null."""
+    """The types of a collection's items besides null."""
     item = get_args(hint)[1 if get_origin(hint) is dict else 0]
     options = get_args(item) if get_origin(item) in (Union, UnionType) else (item,)
     return tuple(option for option in options if option is not type(None))

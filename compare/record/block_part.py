@@ -15,7 +15,7 @@ class BlockRun(Part, frozen=True):
     block: Count = None
     """Layers of each compiled function; 0 where none is compiled."""
     parity: Verdict = None
-    """What is not the same is not timed."""
+    """The verdict of parity; without a pass there are no times."""
     reason: Text = ""
     """Why parity does not pass."""
     bit_equal: Named[bool | None] = {}
@@ -37,7 +37,7 @@ class BlockRun(Part, frozen=True):
 
 
 class BlockAdvice(Part, frozen=True):
-    """What follows for one mode."""
+    """The advice for one mode."""
 
     mode: Text = ""
     layers: Count = None

@@ -1,4 +1,4 @@
-"""What autoclustering made of a function: its graph, the clusters in it, why the rest stayed out, and the times."""
+"""The clustering of a function: its graph, the clusters in it, why other nodes stayed out, and the times."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ class GraphNode(Part, frozen=True):
     source: Text = ""
     """FILE:LINE of the user's code; empty where that is not known."""
     line: Text = ""
-    """What stands there."""
+    """The text of the line."""
     outside: Text = ""
     """Why it stayed out, one of KINDS; empty of a node in a cluster."""
     reason: Text = ""
-    """The same in TensorFlow's own words; empty where it gave none."""
+    """The reason in TensorFlow's words; empty without one."""
     within: Text = ""
     """Where the reason is a node in what this one calls, "NAME (op OP)"; else empty."""
 
@@ -55,7 +55,7 @@ class Apart(Part, frozen=True):
 
 
 class Cluster(Part, frozen=True):
-    """What XLA compiles as one program."""
+    """A cluster: nodes that XLA compiles as one program."""
 
     name: Text = ""
     nodes: Count = None
@@ -102,7 +102,7 @@ class TimeSplit(Part, frozen=True):
 
 
 class OneProgram(Part, frozen=True):
-    """The same function compiled whole."""
+    """The function compiled as one program."""
 
     instructions: Count = None
     """Instructions of the program that XLA gets."""
@@ -192,7 +192,7 @@ class EditTime(Part, frozen=True):
     verdict: Text = ""
     """Faster, slower, equivalent or inconclusive."""
     null: Number = None
-    """The same ratio of identical code."""
+    """The ratio of identical code."""
     null_ci95: Interval = None
     withheld: Text = ""
     """Why there is no ratio."""
@@ -247,12 +247,12 @@ class Launched(Part, frozen=True):
     variables: Named[Text] = {}
     """Environment variables of the program."""
     notes: Texts = ()
-    """What of the user's own environment gave way, and what is not known for it."""
+    """Variables of the user's environment that were overridden, and what is unknown because of that."""
     graphs: Many[ClusteredGraph] = ()
     single_operations: Count = None
     """Graphs of single eager operations, which have no cluster."""
     compiled: Named[CompiledName] = {}
     modules: Texts = ()
-    """What XLA dumped, as `jaxport dump` names it: functions and clusters."""
+    """XLA's dumped modules, as `jaxport dump` names them: functions and clusters."""
     profiled: Profiled | None = None
     """Null without --profile."""

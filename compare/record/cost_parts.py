@@ -1,4 +1,4 @@
-"""What is measured beside ratios: peers, the roofline, phases, batches, and the machine's limits."""
+"""Measurements besides ratios: peers, the roofline, phases, batches, and the machine's limits."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from compare.record.base import Count, Many, Named, Number, Part, Text, Texts, V
 
 
 class PeerGate(Part, frozen=True):
-    """What one gate says of a peer."""
+    """The verdict of one gate on a peer."""
 
     verdict: Verdict = None
     """Pass, fail or not_applicable."""
@@ -37,7 +37,7 @@ class Share(Part, frozen=True):
     share: Number = None
     """The limit's seconds over the mode's: 1 is as fast as the machine allows."""
     note: Text = ""
-    """What qualifies it."""
+    """A qualification of it."""
 
 
 class Roofline(Part, frozen=True):
@@ -66,7 +66,7 @@ class Roofline(Part, frozen=True):
 
 
 class Stages(Part, frozen=True):
-    """What one mode costs in a fresh process, or the median of several. None: the framework does not report it.
+    """The costs of one mode in a fresh process, or the median of several. None if the framework does not report it.
 
     `first_call_s` is what a user waits for until the first result: trace, lower, compile and run. `steady_s` is the
     median of the calls after it. With `compile_derived` nobody timed the compiler: `compile_s` is what the first call
@@ -97,7 +97,7 @@ class Stages(Part, frozen=True):
 
 
 class Cache(Part, frozen=True):
-    """What one process left in an empty compilation cache; `reason` says why it helps no later process."""
+    """The entries of one process in an empty compilation cache; `reason` says why they help no later process."""
 
     entries: Count = None
     """Files."""
@@ -108,7 +108,7 @@ class Cache(Part, frozen=True):
 
 
 class Memory(Part, frozen=True):
-    """What the compiler plans for one call."""
+    """The compiler's plan of memory for one call."""
 
     argument_bytes: Number = None
     """Bytes of the arguments."""
@@ -132,7 +132,7 @@ class Phases(Part, frozen=True):
     cached: Stages | None = None
     """With a filled one; null where it keeps nothing."""
     cache: Cache | None = None
-    """What it was filled with."""
+    """The entries that filled it."""
     memory: Memory | None = None
     """Null where the compiler does not tell."""
     code_bytes: Number = None
@@ -216,7 +216,7 @@ class Limits(Part, frozen=True):
     read: Bandwidth | None = None
     """Reading alone."""
     copy: Bandwidth | None = None
-    """As much written as read."""
+    """The bandwidth of a copy: equal reads and writes."""
     triad: Bandwidth | None = None
     """One array written for two that are read."""
     gemm: Named[Throughput] = {}

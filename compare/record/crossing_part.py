@@ -29,7 +29,7 @@ class SizedRun(Part, frozen=True):
     size: Count = None
     """The size of the dimension of the series."""
     parity: Verdict = None
-    """What is not the same at this size is not timed."""
+    """The verdict of parity at this size; without a pass there are no times."""
     reason: Text = ""
     """Why parity does not pass."""
     seconds: Named[Number] = {}

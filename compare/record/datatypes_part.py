@@ -1,4 +1,4 @@
-"""What became of functions in one data type after another: by mode the result's type, its error, or the refusal."""
+"""Functions in each data type: by mode the result's type, its error, or the refusal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ REFERENCE = "reference"
 """TensorFlow's eager mode, whose own error is what the other modes are measured by."""
 
 WITHOUT_X64 = "without x64"
-"""What is said of JAX as it is by default, which keeps no 64 bits."""
+"""The label of JAX at its defaults, which narrow 64 bits."""
 
 
 class TypedMode(Part, frozen=True):
@@ -38,18 +38,18 @@ class TypedMode(Part, frozen=True):
 
 
 class TypedProgram(Part, frozen=True):
-    """What a side compiled by jit: types of its parameters, and what the optimized module computes in."""
+    """A side's compiled program: types of its parameters, and those that the optimized module computes in."""
 
     side: Text = ""
     parameters: Texts = ()
     computes: Named[int] = {}
     """By type as HLO writes it, instructions that compute."""
     asks: Named[int] = {}
-    """The same of the program as its frontend wrote it."""
+    """The types of the program as its frontend wrote it."""
     converts: Named[int] = {}
     """By "bf16 to f32", instructions that convert."""
     calls: Texts = ()
-    """What is handed to a library: in which type that computes is not known."""
+    """Calls of libraries, whose types of computation are unknown."""
     reason: Text = ""
     """Why there is none."""
     without_x64: bool = False
@@ -67,7 +67,7 @@ class TypedRow(Part, frozen=True):
     reference: Text = ""
     """What the modes are compared with."""
     stand_in: Text = ""
-    """What took the place of TensorFlow's eager mode, which refuses the type; what disagrees with it is not judged."""
+    """The mode that replaces TensorFlow's eager mode, which refuses the type; other results are not judged."""
     modes: Many[TypedMode] = ()
     programs: Many[TypedProgram] = ()
 

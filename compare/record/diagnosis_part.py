@@ -1,4 +1,4 @@
-"""What is in a model and what will hurt when it is ported: what `jaxport doctor` prints, shows and writes."""
+"""The diagnosis of a model by `jaxport doctor`: its parts, and what will be hard to port."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     target: str
     kind: str
     entries: tuple[str, ...] = ()
-    """What was read: signatures, or what was traced."""
+    """The entries that were read: signatures, or traced functions."""
     versions: dict[str, str] = {}
     inputs: tuple[Described, ...] = ()
     outputs: tuple[Described, ...] = ()
@@ -117,7 +117,7 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     effort: dict[Means, int] = {}
     """Layers by what ports them."""
     places: tuple[str, ...] | None = None
-    """What `jaxport init` would leave to be written; None where it does not read the model."""
+    """The parts that `jaxport init` would leave unwritten; null if it does not read the model."""
     no_port: str = ""
     """Why it does not."""
     command: str = ""

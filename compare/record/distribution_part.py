@@ -64,7 +64,7 @@ class Resumed(Part, frozen=True):
     after: Count = None
     """The step whose checkpoint was read."""
     killed: Text = ""
-    """What was said when the process was gone."""
+    """The message about the killed process."""
     identical: bool | None = None
     """Whether every loss and array after it is that of the run without an interruption, to the last bit."""
     departure: StepDeparture | None = None
@@ -77,7 +77,7 @@ class DistributedStep(Part, frozen=True):
     """The training step by one strategy."""
 
     means: Text = ""
-    """What it computes: the step on the whole batch ("single"), or what replicas compute ("in-turn")."""
+    """The meaning: the step on the whole batch ("single"), or the computation of replicas ("in-turn")."""
     devices: Count = None
     """In all processes together."""
     processes: Count = None
@@ -102,7 +102,7 @@ class DistributedStep(Part, frozen=True):
 
 
 class Blind(Part, frozen=True):
-    """What the arrays of a run cannot tell."""
+    """A difference that the arrays of a run cannot show."""
 
     mistake: Text = ""
     """The mistake that was planted in the reference."""

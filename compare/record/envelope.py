@@ -83,7 +83,7 @@ class Record(Part, frozen=True):
     size: Text = ""
     """The size asked for, or tour."""
     omissions: Texts = ()
-    """What a bench leaves out unless it is asked for, each with the option that measures it."""
+    """Measurements that a bench omits by default, with the options that add them."""
     environment: Environment | None = None
     """Versions and machine; of several nodes what they have in common."""
     nodes: Named[Node] = {}

@@ -26,7 +26,7 @@ class Figure(Part, frozen=True):
     """One number that was measured."""
 
     name: Text = ""
-    """What it counts or measures."""
+    """The counted or measured quantity."""
     unit: Text = ""
     """`s`, `bytes`, `x` of a factor, or empty of a count."""
     value: Number = None

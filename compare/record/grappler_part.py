@@ -1,4 +1,4 @@
-"""What Grappler, TensorFlow's graph optimizer, made of a function: both graphs, and each change with its pass."""
+"""The changes of a function by Grappler, TensorFlow's graph optimizer: both graphs, and each change with its pass."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ KINDS: Mapping[str, str] = {
 
 
 class HeldConstant(Part, frozen=True):
-    """What a constant holds."""
+    """The value of a constant."""
 
     dtype: Text = ""
     shape: Indices = ()
@@ -63,7 +63,7 @@ class OptimizedNode(Part, frozen=True):
     source: Text = ""
     """FILE:LINE of the user's code; empty where that is not known."""
     line: Text = ""
-    """What stands there."""
+    """The text of the line."""
 
 
 class NodeRewrite(Part, frozen=True):

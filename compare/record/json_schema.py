@@ -17,7 +17,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def schema() -> dict[str, Any]:
-    """What a reader accepts: all fields but `schema` and `workloads` may be missing or null; further fields may exist.
+    """The schema of a reader: all fields but `schema` and `workloads` may be missing or null; others may exist.
 
     A field is described by the text below its declaration.
     """

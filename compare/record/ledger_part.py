@@ -1,4 +1,4 @@
-"""What a stream of calls made both frameworks trace and compile, why, and what each cure changed."""
+"""The traces and compilations of a stream of calls in both frameworks, their reasons, and the effects of cures."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class LedgerCall(Part, frozen=True):
     held_bytes: Count = None
     """Memory of the process after the call, without mapped files."""
     why: Text = ""
-    """What made it trace or compile."""
+    """The reason of the trace or compilation."""
     established: bool | None = None
     """Whether the reason was found again with everything else held fixed; None of a first call, and of a hit."""
     error: Text = ""
@@ -43,7 +43,7 @@ class LedgerCure(Part, frozen=True):
     cure: Text = ""
     """Its name."""
     change: Text = ""
-    """What was changed."""
+    """The change."""
     traces: Count = None
     """Over all calls."""
     compilations: Count = None
@@ -95,9 +95,9 @@ class RecompilationLedger(Part, frozen=True):
     name: Text = ""
     """The name of the function."""
     summary: Text = ""
-    """What is called with what; this and what follows are empty of a user's own functions."""
+    """The call in words; this and the following fields are empty for a user's own functions."""
     statement: Text = ""
-    """What a document says of it."""
+    """The document's statement about it."""
     source: Text = ""
     """The document."""
     sides: Named[SideLedger] = {}

@@ -1,4 +1,4 @@
-"""What documents state of compiling, beside what was seen of it."""
+"""Statements of documents about compilation, beside the observations."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class LimitWay(Part, frozen=True):
     place: Text = ""
     """FILE:LINE of an error, in the function's own code."""
     code: Text = ""
-    """What stands there."""
+    """The text of the line."""
     counts: Texts = ()
     """The traces and the compilations of a stream: "3 traces"."""
     bit_equal: bool | None = None
@@ -53,9 +53,9 @@ class Limit(Part, frozen=True):
     theme: Text = ""
     kind: Text = ""
     summary: Text = ""
-    """What is run."""
+    """The function in words."""
     statement: Text = ""
-    """What a document says, in other words."""
+    """The document's statement, in other words."""
     source: Text = ""
     port: Text = ""
     note: Text = ""

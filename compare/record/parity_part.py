@@ -41,13 +41,13 @@ class Disagreement(Part, frozen=True, rename={"pass_": "pass"}):
     modes: Many[Text] = ()
     """The two modes."""
     values: Many[Number] = ()
-    """What each gives there."""
+    """The values of each."""
     elements: Number = None
     """How many elements of the leaf they disagree at."""
     follows: Text = ""
     """The mode that the port agrees with, in the whole leaf."""
     message: Text = ""
-    """The same in one line."""
+    """The comparison in one line."""
 
 
 class Comparison(Part, frozen=True, rename={"pass_": "pass"}):
@@ -86,7 +86,7 @@ class Comparison(Part, frozen=True, rename={"pass_": "pass"}):
 
 
 class Gate(Part, frozen=True):
-    """What one gate says."""
+    """The verdict of one gate."""
 
     verdict: Verdict = None
     """Pass, fail, not_applicable, or not_judged where evidence is missing."""
@@ -150,7 +150,7 @@ class Span(Part, frozen=True):
 
 
 class Reach(Part, frozen=True, rename={"pass_": "pass"}):
-    """What the sweep of one input found in one pass."""
+    """The result of one input's sweep in one pass."""
 
     input: Text = ""
     """The input that was swept, or all of them."""
@@ -182,13 +182,13 @@ class Place(Part, frozen=True, rename={"pass_": "pass"}):
     jax_line: Text = ""
     """FILE:LINE in the port; empty likewise."""
     difference: Text = ""
-    """What differs between both operations, or why none is located."""
+    """The difference between both operations, or why none is located."""
     cause: Text = ""
-    """What is likely wrong; empty where nothing known fits."""
+    """The likely error; empty if no known one fits."""
     remedy: Text = ""
-    """What to do about it; empty likewise."""
+    """What to do about it; may be empty."""
     gotchas: Text = ""
-    """What to ask `jaxport lookup gotchas` for; empty likewise."""
+    """The argument for `jaxport lookup gotchas`; may be empty."""
     proof: Text = ""
     """Why this operation is to blame."""
 
@@ -218,7 +218,7 @@ class Parity(Part, frozen=True):
     findings: Many[Disagreement] = ()
     """Where TensorFlow's own modes disagree, and which one the port follows; one a gate, pass and leaf."""
     reach: Many[Reach] = ()
-    """What the stability gate rests on, by input and pass."""
+    """The evidence of the stability gate, by input and pass."""
     sizes: Many[AtSize] = ()
     """Other sizes of named dimensions."""
     places: Many[Place] = ()

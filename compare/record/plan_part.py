@@ -1,4 +1,4 @@
-"""What a training step takes on clusters that need not be here: bytes and bounds, and never a time."""
+"""The bytes and bounds of a training step on clusters that may be absent; never a time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ class CollectiveGroup(Part, frozen=True):
     """Collectives of one kind among devices of the same arrangement."""
 
     kind: Text = ""
-    """As XLA names it."""
+    """The kind, as XLA names it."""
     count: Count = None
     """Instructions; a loop's body counts once."""
     bytes: Number = None
@@ -79,7 +79,7 @@ class PlannedCluster(Part, frozen=True):
     """One cluster."""
 
     target: Text = ""
-    """As it was asked for."""
+    """The target, as requested."""
     description: Text = ""
     """The device, as its vendor calls it."""
     devices: Count = None

@@ -1,4 +1,4 @@
-"""What `jaxport explain profile` reads from a profile: kernels with their time, lines and phase, and pauses."""
+"""The reading of a profile by `jaxport explain profile`: kernels with times, lines and phases, and pauses."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ KINDS: Mapping[str, str] = {
     NODE: "a node of a TensorFlow graph",
     EAGER: "a TensorFlow operation that was called eagerly, its dispatch included",
 }
-"""What a profile tells times of."""
+"""The kinds of things with times in a profile."""
 
 
 class ProfiledKernel(Part, frozen=True):
@@ -29,7 +29,7 @@ class ProfiledKernel(Part, frozen=True):
     opcode: Text = ""
     """The opcode of its instruction, or the type of its operation; empty if unknown."""
     op_name: Text = ""
-    """What the frontend called the operation that it comes from."""
+    """The frontend's name of its operation."""
     phase: Text = ""
     """One of PHASES; empty where nothing tells it."""
     runs: Count = None
@@ -74,7 +74,7 @@ class Pause(Part, frozen=True):
     seconds: Number = None
     """All times together."""
     host: Text = ""
-    """What the host was in for most of it; empty where the profile does not tell."""
+    """The host's activity for most of it; empty if unknown."""
     host_s: Number = None
     """How long it was in that."""
 
@@ -97,4 +97,4 @@ class ReadProfile(Part, frozen=True):
     pauses: Many[Pause] = ()
     """Longest first."""
     notes: Texts = ()
-    """What could not be read, and where that leaves the rest."""
+    """Notes on what could not be read, and the consequences."""

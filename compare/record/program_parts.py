@@ -67,7 +67,7 @@ class CustomCall(Part, frozen=True):
     name: Text = ""
     """The name of the instruction."""
     target: Text = ""
-    """What is called."""
+    """The callee."""
     library: Text = ""
     """Whose it is; empty where that is not known."""
     source: Text = ""
@@ -146,7 +146,7 @@ class Compiled(Part, frozen=True):
     """By type as HLO writes it, instructions of the program as written that compute in it; empty of a program that asks
     for no float narrower than 32 bits."""
     computes: Named[int] = {}
-    """The same of the optimized module: what was asked for in a type that is missing here is emulated."""
+    """The types that the optimized module computes in: it emulates types that are missing here."""
     temp_bytes: Count = None
     """Bytes of intermediates, as the compiler plans them."""
     executable_bytes: Count = None
@@ -164,15 +164,15 @@ class Compiled(Part, frozen=True):
     error: Number = None
     """The largest, relative to the largest value of a result."""
     usual_error: Number = None
-    """The same but for half of ten results and more."""
+    """The error without half of the results, if there are ten or more."""
     held_against: Text = ""
-    """What has the results that these are errors from: tf@tf, or TensorFlow's program in float64."""
+    """The reference of these errors: tf@tf, or TensorFlow's program in float64."""
     reason: Text = ""
     """Why there is no module."""
 
 
 class Profile(Part, frozen=True):
-    """What a profiler saw in one call of a mode."""
+    """The profile of one call of a mode."""
 
     kernels: Count = None
     """The number of kernels that ran."""

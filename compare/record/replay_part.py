@@ -12,7 +12,7 @@ class ReplayedModule(Part, frozen=True):
     """The number of the module in its process."""
     name: Text = ""
     function: Text = ""
-    """What was compiled: the user's function, or the autocluster."""
+    """The compiled function: the user's function, or the autocluster."""
     framework: Text = ""
     stage: Text = ""
     """The HLO that was run: before_optimizations, or after_optimizations if there is no other."""

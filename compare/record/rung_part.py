@@ -1,4 +1,4 @@
-"""What a ladder says of a port: its rungs from the first to the last, and what departs on the one that fails."""
+"""The ladder of a port: its rungs from the first to the last, and the differences on the one that fails."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ GRADIENTS, OPTIMIZER, TRAJECTORY, SPEED = "gradients", "optimizer", "trajectory"
 RUNGS = (STRUCTURE, WEIGHTS, FORWARD, GRADIENTS, OPTIMIZER, TRAJECTORY, SPEED)
 
 NOT_REACHED = "not_reached"
-"""What is said of a rung above one that fails, beside pass, fail, not_applicable and not_judged."""
+"""The verdict on a rung above one that fails, besides pass, fail, not_applicable and not_judged."""
 
 AGREES, DEPARTS, INHERITS, DIFFERS = "agrees", "departs", "inherits", "differs"
 NOT_COMPARED = "not_compared"
@@ -32,7 +32,7 @@ class LayerVerdict(Part, frozen=True):
     error: Number = None
     """The error of its output, relative to the largest value."""
     own_error: Number = None
-    """The same where it is given TensorFlow's own input; null where it was not."""
+    """The error for TensorFlow's own input; null without one."""
     index: Indices = ()
     """Where the error is largest."""
     expected: Number = None
@@ -40,7 +40,7 @@ class LayerVerdict(Part, frozen=True):
     found: Number = None
     """The port's value there."""
     seen_as: Text = ""
-    """What of the layer's output it is, where not the whole: "before its activation", "at the last step"."""
+    """The part of the layer's output, if not the whole: "before its activation", "at the last step"."""
     reason: Text = ""
     """Why it was not compared, or not with TensorFlow's own input."""
 
@@ -72,21 +72,21 @@ class LocatedOperation(Part, frozen=True):
     """An operation that departs, as `jaxport locate` finds it."""
 
     operation: Text = ""
-    """What became of it, and its opcode."""
+    """Its change, and its opcode."""
     jax: Text = ""
     """FILE:LINE in the port; empty where there is none."""
     tf: Text = ""
     """FILE:LINE in the original; empty likewise."""
     difference: Text = ""
-    """What differs."""
+    """The difference."""
     cause: Text = ""
     """Proved; empty where no known cause could be."""
     remedy: Text = ""
-    """What to do about it; empty likewise."""
+    """What to do about it; may be empty."""
     gotchas: Text = ""
-    """What to ask `jaxport lookup gotchas` for."""
+    """The argument for `jaxport lookup gotchas`."""
     proof: Text = ""
-    """What is proved of it: `cause`, `place` or nothing."""
+    """The proof: `cause`, `place` or empty."""
 
 
 class Rung(Part, frozen=True):
@@ -96,7 +96,7 @@ class Rung(Part, frozen=True):
     verdict: Text = ""
     """`pass`, `fail`, `not_applicable`, `not_judged` or `not_reached`."""
     told: Texts = ()
-    """What fails, the first of each kind; of a rung that holds, what it rests on."""
+    """The failures, the first of each kind; for a rung that holds, its evidence."""
     case: Text = ""
     """The case of the first failure."""
     layers: Layers | None = None
@@ -104,9 +104,9 @@ class Rung(Part, frozen=True):
     located: Many[LocatedOperation] = ()
     """Where the programs part; of a rung that fails."""
     remarks: Texts = ()
-    """What was not looked at, and why."""
+    """What was not examined, and why."""
     next: Texts = ()
-    """What to look at, in order."""
+    """The next things to examine, in order."""
 
 
 class Ladder(Part, frozen=True):

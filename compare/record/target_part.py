@@ -1,4 +1,4 @@
-"""What XLA makes of both programs for a device that need not be here: counts and bounds, and never a time."""
+"""Both programs compiled for a device that may be absent: counts and bounds, never a time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Launch(Part, frozen=True):
     occupancy: Number = None
     """Warps that a multiprocessor can hold at once, over those that fit at most."""
     limited_by: Text = ""
-    """What allows no more: threads, blocks, registers or shared memory."""
+    """The limiting resource: threads, blocks, registers or shared memory."""
     filled: Number = None
     """The share of the multiprocessors that get a block."""
     bytes: Number = None
@@ -44,7 +44,7 @@ class OnTarget(Part, frozen=True):
     kernels: Count = None
     """Operations of the module that run code."""
     launches: Count = None
-    """What a GPU's runtime launches, one by one: an operation may take many. A loop's body counts once."""
+    """The launches of a GPU's runtime: an operation may take many. A loop's body counts once."""
     fusions: Count = None
     """Fusion instructions."""
     temp_bytes: Count = None
@@ -74,7 +74,7 @@ class OnTarget(Part, frozen=True):
     launched: Many[Launch] = ()
     """In the order of the runtime."""
     notes: Texts = ()
-    """What the figures do not show."""
+    """Notes on what the figures do not show."""
     reason: Text = ""
     """Why there is no module."""
 

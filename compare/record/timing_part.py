@@ -1,4 +1,4 @@
-"""What calls take, by mode and cell, and the ratios that may be stated."""
+"""The times of calls by mode and cell, and the ratios that may be stated."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Ratio(Part, frozen=True):
     withheld: Text = ""
     """Why there is none; empty where there is one."""
     note: Text = ""
-    """What qualifies it."""
+    """A qualification of it."""
 
 
 class Power(Part, frozen=True):
@@ -64,7 +64,7 @@ class Power(Part, frozen=True):
 
 
 class Bound(Part, frozen=True):
-    """What one side was seen to compute on."""
+    """The observed threads and processors of one side."""
 
     processors: Indices = ()
     """Numbers of those that its threads may run on."""
@@ -82,7 +82,7 @@ class Threads(Part, frozen=True):
     equal: bool | None = None
     """Whether they did."""
     reason: Text = ""
-    """The same in one line."""
+    """The reason in one line."""
 
 
 class Timing(Part, frozen=True):

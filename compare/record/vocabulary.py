@@ -11,10 +11,10 @@ NOT_APPLICABLE: Final = "not_applicable"
 NOT_JUDGED: Final = "not_judged"
 
 Judgement = Literal["pass", "fail", "not_applicable", "not_judged"]
-"""What a gate says: `not_applicable` of what the original cannot have, `not_judged` where evidence is missing."""
+"""The verdict of a gate: `not_applicable` if the original cannot have it, `not_judged` if evidence is missing."""
 
 Composed = Literal["pass", "fail", "not_judged"]
-"""What several verdicts add up to."""
+"""The verdict that several verdicts compose."""
 
 
 def compose(verdicts: Iterable[str | None]) -> Composed:
@@ -26,7 +26,7 @@ def compose(verdicts: Iterable[str | None]) -> Composed:
 
 
 PASS_WORDS = {"forward": "forward pass", "gradients": "gradients", "step": "training step"}
-"""What is run, in words."""
+"""The passes in words."""
 
 CELLS = ("tf@tf", "jax@jax", "tf@jax", "jax@tf")
 """program@compiler: each frontend's program compiled by each side's XLA."""

@@ -14,7 +14,7 @@ from compare.record.timing_part import Attribution, Timing
 
 
 class Cost(Part, frozen=True):
-    """What one call needs, as the workload declares it: of the training step, or the forward pass if there is none."""
+    """The declared cost of one call: of the training step, or the forward pass if there is none."""
 
     flops: Number = None
     """Floating-point operations."""
@@ -30,7 +30,7 @@ class Failure(Part, frozen=True):
     side: Text = ""
     """Whose: tf, jax, or both sides."""
     doing: Text = ""
-    """What was asked for."""
+    """The request."""
     reason: Text = ""
     """Why it is missing."""
     mode: Text = ""

@@ -176,7 +176,7 @@ def predict_port(reference: str, inputs: Sequence[str], worker: ModelWorker) -> 
 def texts(
     function: WrittenFunction, specs: Mapping[str, ArraySpec[int | str]], original: str, build: Builder | None
 ) -> Mapping[str, str]:
-    """What is written, by the name of the file, not formatted.
+    """The written texts by file name, not formatted.
 
     Args:
       original: FILE.py:NAME from the folder of the port.
@@ -216,7 +216,7 @@ port = Workload(
 
 
 def _port_builder(function: WrittenFunction) -> Builder:
-    """What hands over the function and the weights that it takes, by their scopes."""
+    """The builder of the function and its weights by their scopes."""
     # Of the module: the function may be called as anything here.
     imports, name = ("import function_jax", "import jaxport"), f"function_jax.{function.name}"
     if not function.weights:
@@ -229,7 +229,7 @@ def _port_builder(function: WrittenFunction) -> Builder:
 
 
 def _weight(function: WrittenFunction, name: str) -> str:
-    """What a weight is judged with: numbers that are drawn, or what was carried of what is no float."""
+    """The values of a weight in the judgement: drawn floats, or the carried array of another type."""
     weight = function.weights[name]
     if name in function.values and np.dtype(weight.result.dtype).kind in "iub":
         return f"carried_weight(Path(__file__).parent / {WEIGHTS_FILE!r}, {name!r})"
@@ -237,7 +237,7 @@ def _weight(function: WrittenFunction, name: str) -> str:
 
 
 def _spec_text(weight: Captured) -> str:
-    """What is drawn for a variable is as large as what it holds, and not below 0 where none of that is."""
+    """The specification of a variable: as large as its values, and not negative if they are not."""
     if weight.ends is None:
         return f", scale={float(f'{weight.scale:.3g}')!r}" if weight.scale else ""
     low, high = (float(f"{end:.3g}") for end in weight.ends)

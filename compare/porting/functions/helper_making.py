@@ -112,7 +112,7 @@ def _fill(element: Element, remaining: Iterator[str], rename: Mapping[str, str])
 
 
 def _common(column: Sequence[Element], line: Line, names: WantedNames) -> tuple[Variable, ...]:
-    """What a line defines, called as in all copies: without a number that only one copy has."""
+    """The variables that a line defines, with the names of all copies: without a number that only one copy has."""
     copies = zip(*(variables_of(element.statement) for element in column), strict=True)
     wanted_names = [common_name([one.wanted for one in copy], names.defaults) or "value" for copy in copies]
     return tuple(replace(one, wanted=name) for one, name in zip(line.defines, wanted_names, strict=True))

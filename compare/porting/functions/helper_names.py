@@ -1,4 +1,4 @@
-"""What helper functions are called: as functions or scopes of the user's, else as what their weights are in."""
+"""Names helper functions: after the user's functions or scopes, or else after the scopes of their weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a helper function takes: all that differs between the copies of a piece, and what they read from around them."""
+"""Finds the parameters of a helper function: what differs between the copies of a piece, and their outer variables."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Parameter:
 
 @dataclass
 class WantedNames:
-    """What variables are to be called.
+    """The wanted names of variables.
 
     Attributes:
       module: that they are in.
@@ -130,7 +130,7 @@ class Parameters:
         return numbers <= _MOST_NUMBERS and len(self._found) <= _MOST_PARAMETERS
 
     def texts(self) -> list[str]:
-        """What stands in the holes of the helper function, in order."""
+        """The texts for the holes of the helper function, in order."""
         return self._texts
 
     def _add(self, kind: str, column: tuple[str, ...], wanted_name: str, annotation: str) -> str:
@@ -227,7 +227,7 @@ def path_of(text: str) -> list[str]:
 
 
 def root_of(text: str) -> str:
-    """What it is a key of."""
+    """The text of the mapping that it is a key of."""
     return text.partition("[")[0]
 
 
@@ -240,14 +240,14 @@ _NUMBER = re.compile(r"[_.-]?\d+$")
 
 
 def stem(names: Sequence[str]) -> str:
-    """What names have in common that differ by the number at their end; "" of others."""
+    """The common part of names that differ by the number at their end; "" for others."""
     stems = {_NUMBER.sub("", name) for name in names}
     name = stems.pop() if len(stems) == 1 else ""
     return identifier(name.lower(), "") if re.search("[A-Za-z]", name) else ""
 
 
 def common_name(names: Sequence[str], defaults: Collection[str]) -> str:
-    """What all copies call a variable, without a number that only one of them has; "" where they do not agree.
+    """The name of a variable in all copies, without a number that only one has; "" if they differ.
 
     Args:
       names: by copy.

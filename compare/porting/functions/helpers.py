@@ -86,7 +86,7 @@ def _callees_first(helpers: Sequence[Helper]) -> list[Helper]:
 
 @dataclass
 class _Splitting:
-    """What makes helper functions of the repeats of a function.
+    """Makes helper functions of the repeats of a function.
 
     Attributes:
       module: that it is in.
@@ -247,6 +247,6 @@ class _Splitting:
 
 
 def _key(copy: Copy) -> tuple[object, ...]:
-    """What is equal for two calls that are written alike."""
+    """A key that is equal for two calls with the same text."""
     defined_numbers = [number for one in copy.elements for number in one.step.writes]
     return segment_key(copy.elements), tuple(defined_numbers.index(number_of(token)) for token in copy.results)

@@ -13,7 +13,7 @@ from compare.porting.repeats import Step
 TENSOR, SIZE, STORED, NUMBER = "tensor", "size", "stored", "number"
 WEIGHTS, CONSTANTS = "weights", "CONSTANTS"
 STORES = (WEIGHTS, CONSTANTS)
-"""What holds arrays by name in a written module, beside parameters of helper functions."""
+"""The names of mappings with arrays in a written module, besides parameters of helper functions."""
 
 
 @dataclass(frozen=True)
@@ -163,11 +163,11 @@ def element(statement: Statement, *, with_numbers: bool) -> Element:
 
 
 BARRIER = Step("", (), ())
-"""What no piece holds."""
+"""A step that no piece contains."""
 
 
 def _without_names(statement: Statement) -> tuple[object, ...]:
-    """What has to be equal in two copies: nothing of what variables are to be called, and of where they come from."""
+    """The parts of a statement that have to be equal in two copies: all but names and sources of variables."""
     if not isinstance(statement, Definition):
         assert isinstance(statement, Line)
         places = {one.token: f"d__{number}" for number, one in enumerate(statement.defines)}
@@ -184,7 +184,7 @@ def number_of(token: str) -> int:
 
 
 def segment_key(elements: Sequence[Element]) -> tuple[object, ...]:
-    """What is equal for two segments of the same code and the same connections."""
+    """A key that is equal for two segments with the same code and the same connections."""
     places: dict[int, object] = {}
     inputs: dict[int, int] = {}
     key: list[object] = []

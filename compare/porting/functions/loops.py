@@ -37,7 +37,7 @@ class _Step:
 
 
 def loop(writer: BodyWriter, index: int, node: Node, inputs: Sequence[Value]) -> list[Value]:
-    """What a loop gives.
+    """The results of a loop.
 
     Raises:
       UnwritableError: it is not written.
@@ -74,7 +74,7 @@ def loop(writer: BodyWriter, index: int, node: Node, inputs: Sequence[Value]) ->
 
 
 def _inside(loop_read: Loop, k: int, value: Value, variables: Mapping[int, Variable], counter: Variable) -> Value:
-    """What a variable is in a step."""
+    """The value of a variable within a step."""
     if k in loop_read.rows:
         return replace(value, row=variables[k].token)
     if k in variables:
@@ -85,7 +85,7 @@ def _inside(loop_read: Loop, k: int, value: Value, variables: Mapping[int, Varia
 
 
 def _begins(writer: BodyWriter, loop_read: Loop, k: int) -> str:
-    """What a variable begins with: a list that nothing is written to yet has the shape that a step writes."""
+    """The initial value of a variable: an empty list has the shape that a step writes."""
     value = loop_read.initial_values[k]
     if value.reserved is None or value.reserved.items or value.reserved.shape is not None:
         return writer.array(value)
@@ -134,7 +134,7 @@ def _scan(writer: BodyWriter, loop_read: Loop, step: _Step, state: Sequence[str]
 
 
 def _sequences(writer: BodyWriter, loop_read: Loop, step: _Step) -> tuple[str, dict[int, Variable]]:
-    """What a scan goes over, and what a step takes of it: the counter only where a step computes with it."""
+    """The sequences of a scan, and their elements in a step: the counter only if a step computes with it."""
     count, over, elements = loop_read.count, list[str](), dict[int, Variable]()
     assert count is not None
     whole = Definition(step.counter, (), tuple(step.inner.statements), " ".join([*step.next_texts, *step.items]))
@@ -208,7 +208,7 @@ def _while(
 
 
 def _after(count: Count) -> str:
-    """What a counter is behind its loop."""
+    """The value of a counter after its loop."""
     if count.down:
         return f"jnp.minimum({count.high} - 1, {count.low} - 1)"
     if count.delta != 1:
@@ -217,6 +217,6 @@ def _after(count: Count) -> str:
 
 
 def _wanted_name(body: Body, k: int) -> str:
-    """What a variable of a loop is called: as in its body, where the user assigns to it."""
+    """The name of a loop's variable: as in its body, if the user assigns to it."""
     node = body.nodes[source(body, body.outputs[k])[0]]
     return node.assigned[0] if len(node.assigned) == 1 else "value"

@@ -71,7 +71,7 @@ def own_gradient(writer: BodyWriter, index: int, node: Node, values: list[Value]
 
 
 def _argument(writer: BodyWriter, place: Place) -> str:
-    """What a gradient is given of the way there. Of a loop that leads to it JAX may have no reverse mode."""
+    """An argument of a gradient. JAX may have no reverse mode for a loop that computes it."""
     text = writer.name_value(writer.values[place], place)
     behind = (writer.body.nodes[index].type for index in needed_numbers(writer.body, [place[0]]))
     return f"jax.lax.stop_gradient({text})" if any(kind.endswith("While") for kind in behind) else text

@@ -1,4 +1,4 @@
-"""What a loop of a graph is: its counter, what it carries, the lists that it fills, and those that it goes over."""
+"""Reads a loop of a graph: its counter, its carried values, the lists that it fills and those that it reads."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from compare.porting.functions.written_values import Value
 from workloads._function_graph import Body, Node, Place
 
 WRITES = frozenset({"TensorListSetItem", "TensorListPushBack"})
-"""What writes an element of a list."""
+"""Operations that write an element of a list."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Loop:
 
 
 def read_loop(writer: BodyWriter, index: int, node: Node, inputs: Sequence[Value]) -> Loop:
-    """What a loop is."""
+    """Read a loop."""
     graph = writer.module.graph
     body, condition = graph.bodies[node.bodies["body"][0]], graph.bodies[node.bodies["cond"][0]]
     numbers = range(len(inputs))
@@ -101,7 +101,7 @@ def read_loop(writer: BodyWriter, index: int, node: Node, inputs: Sequence[Value
 
 
 def list_writer(body: Body, k: int) -> Node:
-    """What gives the last value of a variable."""
+    """The node with the last value of a variable."""
     return body.nodes[source(body, body.outputs[k])[0]]
 
 
@@ -112,7 +112,7 @@ def _read_by(condition: Body) -> set[int]:
 
 
 def _writer_of_filled(body: Body, condition: Body, k: int, value: Value) -> Node | None:
-    """What writes to a list that is empty in front of a loop, where nothing else in the loop has to do with it."""
+    """The node that writes to a list that is empty before the loop, if the loop uses it in no other way."""
     if value.reserved is None or value.reserved.items or value.text:
         return None
     node, own = list_writer(body, k), (body.inputs[k], 0)
@@ -124,7 +124,7 @@ def _writer_of_filled(body: Body, condition: Body, k: int, value: Value) -> Node
 
 
 def _element(body: Body, node: Node, value: Value, count: Count) -> Place | None:
-    """What a step appends to a list, where all that the loop does with that is to fill it from its beginning."""
+    """The element that a step appends to a list, if the loop only fills it from its beginning."""
     assert value.reserved is not None
     if node.type == "TensorListPushBack":
         return None if count.down else node.inputs[1]
@@ -183,6 +183,6 @@ def _is_gone_over(body: Body, k: int, value: Value, count: Count) -> bool:
 
 
 def _readers(body: Body, place: Place) -> list[Place]:
-    """What nodes and results take that is this result, those aside that hand it on."""
+    """The readers of this result, also through nodes that only pass it on."""
     every = [read for node in body.nodes if node.type != "Identity" for read in node.inputs]
     return [read for read in (*every, *body.outputs) if source(body, read) == place]

@@ -13,15 +13,15 @@ from compare.porting.safe_expressions import UnwritableError
 from workloads._function_graph import Node, Result
 
 Rule = Callable[["Call"], "str | Sequence[str]"]
-"""What a node becomes: an expression, or one for each of its results."""
+"""A rule: call -> an expression, or one for each result."""
 
 _OPERAND = re.compile(r"([$%])(\d)")
 _WIDE = {"int64": "int", "float64": "float", "complex128": "complex", "bool": "bool"}
-"""As Python's own types: without jax_enable_x64 they are of 32 bits, and no warning is given."""
+"""Python's types for dtypes of 64 bits: without jax_enable_x64 they have 32 bits, without a warning."""
 
 
 class Text(Protocol):
-    """What turns values into text."""
+    """Converts values to text."""
 
     def array(self, value: Value) -> str:
         """An expression of an array."""

@@ -1,4 +1,4 @@
-"""What operations along axes are in JAX: reductions, cumulative ones, sorting, and what moves elements about."""
+"""Rules for operations along axes: reductions, cumulative operations, sorting, and moves of elements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What operations that move blocks of elements are in JAX: pictures and depth, pictures and batches, diagonals."""
+"""Rules for operations that move blocks of elements: between space and depth or batch, and diagonals."""
 
 from __future__ import annotations
 

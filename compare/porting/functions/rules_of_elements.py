@@ -1,4 +1,4 @@
-"""What operations on elements are in JAX: one expression each. `$0` is an array, `%0` an array or a number."""
+"""Rules for elementwise operations, one expression each. `$0` is an array, `%0` an array or a number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What convolutions, pools, batch norms and pictures are in JAX."""
+"""Rules for convolutions, pools, batch normalization and images."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def _batch_norm(call: Call) -> list[str]:
 
 
 def _training_statistics(call: Call, x: str, mean: str, variance: str) -> list[str]:
-    """What training says of this batch: its mean, and its variance as of a sample; or both mixed with those before."""
+    """The statistics of this batch in training: its mean and its sample variance, or both mixed with earlier ones."""
     count = f"({x}.size // {x}.shape[-1])"
     statistics = [mean, f"{variance} * {count} / max({count} - 1, 1)"]
     factor = float(call.attribute("exponential_avg_factor", 1.0))

@@ -1,4 +1,4 @@
-"""What lookups, scatters, segments and counts are in JAX."""
+"""Rules for lookups, scatters, segments and counts."""
 
 from __future__ import annotations
 

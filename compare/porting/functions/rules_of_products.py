@@ -1,4 +1,4 @@
-"""What products, linear algebra and Fourier transforms are in JAX."""
+"""Rules for products, linear algebra and Fourier transforms."""
 
 from __future__ import annotations
 

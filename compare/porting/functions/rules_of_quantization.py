@@ -1,4 +1,4 @@
-"""What fake quantization is in JAX: the functions of jaxport.quantization."""
+"""Rules for fake quantization: the functions of jaxport.quantization."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What random numbers are in JAX: whole numbers and bits are the same; of the rest it is said why they are left."""
+"""Rules for random numbers: integers and bits are the same; for others, the reason why they are not written."""
 
 from __future__ import annotations
 

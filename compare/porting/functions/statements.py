@@ -110,7 +110,7 @@ def defined_tokens(statement: Statement) -> set[str]:
 
 
 def variables_of(statement: Statement) -> tuple[Variable, ...]:
-    """The same, in order."""
+    """The variables in order."""
     if isinstance(statement, Line):
         return statement.defines
     return (statement.name if isinstance(statement, Definition) else statement.define,)

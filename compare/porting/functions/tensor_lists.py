@@ -14,7 +14,7 @@ from workloads._function_graph import Node, Result
 
 
 def results(writer: BodyWriter, index: int, node: Node, values: Sequence[Value]) -> list[Value]:
-    """What an operation on lists gives.
+    """The results of an operation on lists.
 
     Raises:
       UnwritableError: it is not written.

@@ -11,7 +11,7 @@ from workloads._function_graph import Body
 
 
 def function(writer: BodyWriter, body: Body, inputs: Sequence[Value]) -> tuple[Sequence[Value], BodyWriter]:
-    """What a body returns, and its writer.
+    """The results of a body, and its writer.
 
     Args:
       writer: of the body that calls it.

@@ -1,4 +1,4 @@
-"""What the bodies of a written module share: constants, places that are left, and counts of operations."""
+"""The shared state of the bodies of a written module: constants, places, and counts of operations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from workloads._function_graph import FunctionGraph, Node, Result
 from workloads._spec import Arrays
 
 LEFT_OUT = frozenset({"Assert", "PrintV2", "Print"})
-"""What raises or prints: JAX's own are checkify and jax.debug.print."""
+"""Operations that raise or print: JAX has checkify and jax.debug.print instead."""
 
 State = tuple[int, Counter[str], Counter[str]]
 """The state of a module: its number of places, and its written and unwritten operations by type."""
@@ -61,7 +61,7 @@ class Inlined:
 
 @dataclass
 class Module:
-    """What bodies share.
+    """The shared state of bodies.
 
     Attributes:
       graph: that they are of.

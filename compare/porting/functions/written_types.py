@@ -26,13 +26,13 @@ CONTROL = frozenset({
     "If", "StatelessIf", "Case", "StatelessCase", "While", "StatelessWhile", "PartitionedCall",
     "StatefulPartitionedCall", "IdentityN",
 })  # fmt: skip
-"""What calls bodies, or stands for what has a gradient of its own."""
+"""Operations that call bodies, or have a custom gradient."""
 SIZES = frozenset({"Shape", "Size", "Rank", "ShapeN", "VariableShape"})
-"""What becomes Python's integers."""
+"""Operations that become Python's integers."""
 SAME = frozenset({"Identity", "ReadVariableOp"})
-"""What is its input."""
+"""Operations that return their input."""
 OF_VARIABLES: Mapping[str, str] = {"ResourceGather": "Gather", "ResourceGatherNd": "GatherNd"}
-"""What reads a variable and computes on it, and the operation that computes the same on its array."""
+"""Operations that read a variable and compute, with the operation that computes the same on its array."""
 LISTS = frozenset({
     "TensorListReserve", "EmptyTensorList", "TensorListFromTensor", "TensorListSetItem", "TensorListGetItem",
     "TensorListPushBack", "TensorListStack", "TensorListLength", "TensorListGather", "TensorListConcatV2",

@@ -1,4 +1,4 @@
-"""What a written function holds: expressions of arrays, and sizes and numbers that Python has at hand."""
+"""The values of a written function: expressions of arrays, and sizes and numbers that Python knows."""
 
 from __future__ import annotations
 
