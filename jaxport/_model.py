@@ -9,7 +9,7 @@ from typing import Any
 from workloads._target import TargetError
 
 PLATFORMS = ("cpu", "gpu", "tpu")
-"""As `jax.default_backend()` names them: what one of them has no name for is no option of another."""
+"""The platforms, as `jax.default_backend()` names them."""
 
 OptionValue = bool | int | float | str
 

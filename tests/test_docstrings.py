@@ -51,8 +51,8 @@ def function_names() -> frozenset[str]:
 
 
 def explains_parameters(docstring: str) -> bool:
-    """Whether it has each parameter, or begins with the function whose parameters they are: "As `at_size.prepare`"."""
-    other = re.match(r"As `(?:\w+\.)*(\w+)`", docstring)
+    """Whether it has each parameter, or begins with the function whose parameters they are: "See `at_size.prepare`"."""
+    other = re.match(r"(?:See|Like) `(?:\w+\.)*(\w+)`", docstring)
     return "Args:" in docstring or (other is not None and other[1] in function_names())
 
 
@@ -70,7 +70,7 @@ def test_a_public_function_of_many_parameters_explains_each(pattern: str) -> Non
 
 @pytest.mark.parametrize(
     ("docstring", "explains"),
-    [("As `jaxport.check`.", True), ("As `jaxport.chek`.", False), ("Checks, as `check`.", False), ("", False)],
+    [("See `jaxport.check`.", True), ("See `jaxport.chek`.", False), ("Checks, as `check`.", False), ("", False)],
 )
 def test_only_a_function_that_exists_explains_parameters_of_others(docstring: str, explains: bool) -> None:
     assert explains_parameters(docstring) is explains

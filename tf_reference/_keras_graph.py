@@ -124,7 +124,7 @@ class _Walk:
         return graph, [call.layer for call in calls], False
 
     def _of_symbols(self, model: Any, path: str, *, functions: bool = True) -> tuple[Graph, Sequence[Any], bool]:
-        """As `_read`, of a call that takes Keras' symbols; `functions` of the user's are followed too."""
+        """Like `_read`, for a call that takes Keras' symbols; `functions` of the user's are followed too."""
         with _nodes_kept(model):
             trace = _structure(model, path, functions)
             # A loss of Keras' own leaves out what the results of the whole have masks for.

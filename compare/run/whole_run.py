@@ -214,7 +214,7 @@ class _Judging:
     def judge(
         self, workload: AnyWorkload, refusals: list[RequestError | BadTarget], store: Judgements | None
     ) -> Judgement:
-        """As `_judge_one`; the part of a workload that cannot be judged has the reason."""
+        """Like `_judge_one`; the part of a workload that cannot be judged has the reason."""
         request, reporter = self.request, self.reporter
         try:
             both = prepare_both(workload, request.size, request.data, self.scratch, request.parity_size)

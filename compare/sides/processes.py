@@ -57,7 +57,7 @@ def start(
     """
     theirs, ours = os.pipe()
     try:
-        process = launch(command, log, {**environment, SCRATCH: str(_root_of(folder) or "")}, theirs)
+        process = open_process(command, log, {**environment, SCRATCH: str(_root_of(folder) or "")}, theirs)
     except OSError:
         os.close(ours)
         raise
@@ -73,7 +73,7 @@ def start(
     return process
 
 
-def launch(
+def open_process(
     command: Sequence[str], log: IO[bytes], environment: Mapping[str, str], lifeline: int
 ) -> subprocess.Popen[bytes]:
     """Start a process with pipes and a lifeline.

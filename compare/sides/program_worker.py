@@ -53,7 +53,7 @@ def programs_apart(timeout_s: float = 300) -> Iterator[None]:
 
 @contextmanager
 def programs_kept(before_each: Callable[[], object], timeout_s: float) -> Iterator[Callable[[], object]]:
-    """As `programs_apart`, by a worker that stays for the next such block, until this process ends.
+    """Like `programs_apart`, by a worker that stays for the next such block, until this process ends.
 
     Args:
       before_each: called before each request; what it raises ends the block's work.

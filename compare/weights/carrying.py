@@ -108,7 +108,7 @@ def planned_weights(
     allowances: Mapping[str, str],
     unused_layers: Mapping[str, str] | None = None,
 ) -> Plan:
-    """As `planning.plan`, after checks of the names.
+    """Like `planning.plan`, after checks of the names.
 
     Raises:
       RequestError: `names` or `allowances` name what is not there.

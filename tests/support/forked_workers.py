@@ -42,7 +42,7 @@ _OF_EACH = ("TMPDIR", "PYTEST_CURRENT_TEST", processes.SCRATCH, processes.LIFELI
 _MOST_PARENTS = 6
 """How many parents there are at once, each with 200 to 400 MB."""
 
-_launch = processes.launch
+_open_process = processes.open_process
 
 _Key = tuple[tuple[str, ...], tuple[tuple[str, str], ...]]
 
@@ -139,10 +139,10 @@ class Parents:
         self._retired: list[_Parent] = []
         self._refused: set[_Key] = set()
 
-    def launch(
+    def open_process(
         self, command: Sequence[str], log: IO[bytes], variables: Mapping[str, str], lifeline: int
     ) -> subprocess.Popen[bytes]:
-        """As `compare.sides.processes.launch`."""
+        """As `compare.sides.processes.open_process`."""
         arguments = tuple(command[4:])
         is_ours = [*command[:4]] == [sys.executable, "-P", "-m", "compare.sides.worker"] and arguments[0] in _MODULES
         key = arguments, tuple(sorted((name, text) for name, text in variables.items() if name not in _OF_EACH))
@@ -154,7 +154,7 @@ class Parents:
             if forked is not None:
                 return forked
             self._refused.add(key)
-        return _launch(command, log, variables, lifeline)
+        return _open_process(command, log, variables, lifeline)
 
     def close(self) -> None:
         for parent in (*self.all.values(), *self._retired):
@@ -173,11 +173,11 @@ class Parents:
 def forked_workers() -> Iterator[None]:
     """Start workers as forks meanwhile."""
     parents = Parents()
-    processes.launch = parents.launch
+    processes.open_process = parents.open_process
     try:
         yield
     finally:
-        processes.launch = _launch
+        processes.open_process = _open_process
         parents.close()
 
 

@@ -33,7 +33,7 @@ class Entry:
         return f"{self.theme}/{self.gotcha.name}"
 
     def workload(self, naive: bool = False) -> Workload:
-        """As `Gotcha.workload`."""
+        """See `Gotcha.workload`."""
         return self.gotcha.workload(self.theme, naive)
 
 
