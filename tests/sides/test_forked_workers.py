@@ -29,7 +29,7 @@ threading.Thread(target=run, daemon=True).start()
 @pytest.fixture
 def parents(monkeypatch: pytest.MonkeyPatch) -> Iterator[Parents]:
     parents = Parents()
-    monkeypatch.setattr(processes, "launch", parents.open_process)
+    monkeypatch.setattr(processes, "open_process", parents.open_process)
     yield parents
     parents.close()
 
