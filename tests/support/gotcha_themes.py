@@ -33,7 +33,7 @@ DEAR: Mapping[str, int] = {
 CHEAP = 2
 """Seconds of a core that a port of any other theme takes."""
 
-OF_A_THEME = 40
+OF_A_THEME = 20
 """About how many seconds of a core the ports of a theme may take: one entry of several is tried, two at least.
 
 `make zoo` tries each.
