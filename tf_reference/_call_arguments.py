@@ -1,4 +1,4 @@
-"""What the call of a layer of the user's takes: tensors in several arguments, and numbers or words beside."""
+"""The arguments of a call of a user's layer: tensors in several arguments, and numbers or strings."""
 
 from __future__ import annotations
 
@@ -19,10 +19,12 @@ class Arguments:
     """The arguments of one call.
 
     Attributes:
-      nest: a tensor, or a list, tuple or dict of such; of several arguments, or one by name, a tuple of these.
-      names: of several arguments, in the order in which the call lists them; empty where it is given one by position.
-      fixed: others, which are no tensors.
-      masked: whether tensors in it carry the mask that is the last argument.
+      nest: a tensor, or a list, tuple or dict of tensors. For several arguments, or one passed by name, a tuple with
+        one such nest per argument.
+      names: the names of the arguments in `nest`, in the order of the signature; empty for a single argument passed by
+        position.
+      fixed: the arguments that are not tensors, by name.
+      masked: whether tensors in `nest` carry the mask that is the last argument.
     """
 
     nest: Any
@@ -31,11 +33,11 @@ class Arguments:
     masked: bool = False
 
     def symbols(self) -> Arguments:
-        """The same with symbols for tensors."""
+        """The arguments with symbols for tensors."""
         return replace(self, nest=tf.nest.map_structure(_symbol, self.nest))
 
     def takes(self, other: Arguments) -> bool:
-        """Whether a call with these is written as one with others."""
+        """Whether both calls have the same structure, names and fixed arguments."""
         try:
             tf.nest.assert_same_structure(self.nest, other.nest)
         except (TypeError, ValueError):
@@ -43,8 +45,8 @@ class Arguments:
         return self.names == other.names and self.fixed == other.fixed
 
     def widen(self, other: Arguments) -> Arguments:
-        """The same with every size left open in which others of equal ranks, that these take, differ."""
-        nest = tf.nest.map_structure(_of_both, self.symbols().nest, other.symbols().nest)
+        """The arguments as symbols, with None for every size that differs in `other`, which has the same structure."""
+        nest = tf.nest.map_structure(_common_symbol, self.symbols().nest, other.symbols().nest)
         return replace(self, nest=nest)
 
     @property
@@ -61,11 +63,9 @@ class Arguments:
 
 
 def bound(layer: Any, positional: tuple[Any, ...], keywords: Mapping[str, Any]) -> Arguments | None:
-    """The arguments of a call, `training` left out; None where they hold no tensor, or what is none of both.
+    """The arguments of a call without `training`.
 
-    Args:
-      positional: by position.
-      keywords: by name.
+    None if they hold no tensor, or a value that is neither a tensor nor a plain number, bool or string.
     """
     signature = inspect.signature(layer.call)
     keywords = {name: value for name, value in keywords.items() if name != "training" and value is not None}
@@ -87,7 +87,7 @@ def bound(layer: Any, positional: tuple[Any, ...], keywords: Mapping[str, Any]) 
 
 
 def mask(nest: Any, names: tuple[str, ...]) -> None:
-    """Let the symbols of the first argument carry those of the mask, as in a call."""
+    """Attaches the symbols of the mask to those of the first argument, as a call does."""
     masks = tf.nest.flatten(nest[names.index("mask")])
     for symbol, its_mask in zip(tf.nest.flatten(nest[0]), masks, strict=True):
         symbol._keras_mask = its_mask
@@ -95,7 +95,7 @@ def mask(nest: Any, names: tuple[str, ...]) -> None:
 
 def _names(nest: Any, name: str) -> list[str]:
     symbols = tf.nest.flatten(nest)
-    # As tf.nest does, the values of a dict by their sorted keys.
+    # tf.nest sorts the values of a dict by key.
     plain = isinstance(nest, Mapping) and len(nest) == len(symbols)
     return sorted(nest) if plain else [f"{name}_{number}" for number, _ in enumerate(symbols, 1)]
 
@@ -105,7 +105,7 @@ def _holds_tensors(value: Any) -> bool:
     return bool(flat) and all(isinstance(leaf, np.ndarray | keras.KerasTensor) or tf.is_tensor(leaf) for leaf in flat)
 
 
-def _of_both(one: keras.KerasTensor, other: keras.KerasTensor) -> keras.KerasTensor:
+def _common_symbol(one: keras.KerasTensor, other: keras.KerasTensor) -> keras.KerasTensor:
     if len(one.shape) != len(other.shape):
         return one
     sizes = [first if first == second else None for first, second in zip(one.shape, other.shape, strict=True)]
@@ -115,5 +115,5 @@ def _of_both(one: keras.KerasTensor, other: keras.KerasTensor) -> keras.KerasTen
 def _symbol(value: Any) -> keras.KerasTensor:
     array = value if hasattr(value, "shape") and hasattr(value, "dtype") else tf.convert_to_tensor(value)
     dtype = keras.backend.standardize_dtype(array.dtype)
-    # A number, as the place in a cache, has no axis of examples.
+    # A scalar, such as the position in a cache, has no axis of examples.
     return keras.KerasTensor((None, *list(array.shape)[1:])[: len(array.shape)], dtype)

@@ -1,4 +1,4 @@
-"""TensorFlow's settings in a process that is not jaxport's own: what a check needs, and afterwards what was there."""
+"""Sets TensorFlow for a check in a process that jaxport does not own, and restores its settings afterwards."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import tensorflow as tf
 
 @contextmanager
 def settings_for_check() -> Iterator[None]:
-    """Let functions be traced, cluster none of them, and warn of none; afterwards all is as it was."""
+    """Traces functions without clustering or warnings inside; restores the settings afterwards."""
     clusters, runs_eagerly = bool(tf.config.optimizer.get_jit()), tf.config.functions_run_eagerly()
     logger = tf.get_logger()
     level = logger.level
     tf.config.run_functions_eagerly(False)
-    # What TensorFlow says of functions that are traced anew is said of the judges' functions.
+    # TensorFlow would warn that functions are retraced, but these are the functions of the judges.
     logger.setLevel(logging.ERROR)
     try:
         yield

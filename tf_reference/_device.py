@@ -1,4 +1,4 @@
-"""The device that this side computes on: whether it is there, and what is pinned on it."""
+"""The device that TensorFlow computes on: its presence, and its pinned settings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from workloads._device import CPU, GPU, HIGHEST, TF32, Device, DeviceAbsent
 
 
 def pin(device: Device) -> None:
-    """Let a device that TensorFlow computes on pass, and set what has no environment variable.
+    """Checks that TensorFlow finds the device, and pins settings that have no environment variable.
 
     Raises:
       DeviceAbsent: TensorFlow finds no such device.
@@ -35,17 +35,17 @@ def _find_device() -> str:
 
 @functools.cache
 def has_gpu() -> bool:
-    """Asked once: it takes a lock, and is asked after every timed call."""
+    """Whether TensorFlow finds a GPU. Cached, since the query takes a lock and follows every timed call."""
     return bool(tf.config.list_physical_devices("GPU"))
 
 
 def platform() -> str:
-    """What TensorFlow's XLA compiles for, as XlaCallModule names it."""
+    """The platform that TensorFlow's XLA compiles for, by its name in XlaCallModule."""
     return "CUDA" if has_gpu() else "CPU"
 
 
 def describe_device() -> str:
-    """The kind of the device and its name: "gpu nvidia h100 80gb hbm3"; of a CPU only "cpu"."""
+    """The kind and name of the device, "gpu nvidia h100 80gb hbm3"; for a CPU only "cpu"."""
     if not has_gpu():
         return CPU
     details = tf.config.experimental.get_device_details(tf.config.list_physical_devices("GPU")[0])
@@ -53,13 +53,13 @@ def describe_device() -> str:
 
 
 def finish() -> None:
-    """Wait until the device has done all that it was given: a call returns before, on a GPU."""
+    """Waits until the device has finished its work: on a GPU, calls return earlier."""
     if has_gpu():
         tf.test.experimental.sync_devices()
 
 
 def pinned_settings(device: Device) -> dict[str, str | bool]:
-    """What is pinned, as TensorFlow has it; nothing where nothing was asked for."""
+    """The pinned settings as TensorFlow reports them; empty if none was requested."""
     allows_tf32 = tf.config.experimental.tensor_float_32_execution_enabled()
     settings = {"matmul_precision": TF32 if allows_tf32 else HIGHEST} if device.precision else {}
     elsewhere = {"lowered_for": device.lowers_for} if device.lowers_for else {}

@@ -1,7 +1,7 @@
-"""A Keras model behind its lookups: strings and tables stay in the input pipeline, as JAX has neither.
+"""Cuts a Keras model behind its lookups: strings and tables stay in the input pipeline, since JAX has neither.
 
-A port starts at the first numbers behind them. What is cut off is what makes these numbers and has no trained weights;
-all else is a part of the port, also what is computed from the same inputs beside the lookups.
+A port starts at the first numbers that the lookups return. The part cut off computes these numbers and has no trained
+weights. Everything else belongs to the port, including what the model computes from the same inputs without lookups.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from workloads._architecture import Piped
 _STRING = "string"
 _GRAPHS = ("Functional", "Sequential")
 _TABLES = ("StringLookup", "IntegerLookup", "TextVectorization", "Hashing", "HashedCrossing")
-"""Layers that look up in tables or hash strings, whatever they are given: XLA compiles neither."""
+"""Layers that look up in tables or hash strings, whatever their input: XLA compiles neither."""
 
 
 @dataclass(frozen=True)
@@ -27,10 +27,10 @@ class _Cut:
     """A model in two parts.
 
     Attributes:
-      lookups: the first part, from the inputs that are `taken` to one array for each of `pipeline`.
-      taken: which inputs of the model the first part takes, by their number.
+      lookups: the first part, from the inputs in `taken` to one array for each entry of `pipeline`.
+      taken: the numbers of the model's inputs that the first part takes.
       behind: the second part, under the name of the model.
-      pipeline: what the first part hands to the second.
+      pipeline: the arrays that the first part passes to the second.
       kept: the inputs of the model that the second part takes: their numbers, by name.
     """
 
@@ -42,10 +42,10 @@ class _Cut:
 
 
 def behind_lookups(model: Any) -> tuple[Any, tuple[Piped, ...]]:
-    """The part of a model that a port is of, compiled as the model is, and what it is given by the input pipeline.
+    """The part of a model that is ported, compiled like the model, and its inputs from the pipeline.
 
     Args:
-      model: of Keras; it comes back itself where it looks nothing up, or has no graph of Keras' own.
+      model: a Keras model, returned unchanged if it has no lookups or no graph of Keras.
     """
     cut = _cut(model)
     if cut is None:
@@ -57,7 +57,7 @@ def behind_lookups(model: Any) -> tuple[Any, tuple[Piped, ...]]:
 
 
 def _cut(model: Any) -> _Cut | None:
-    """The two parts of a model; None where there are none."""
+    """The two parts of a model; None if it has nothing to cut."""
     if type(model).__name__ not in _GRAPHS or not _keras_variables.is_keras(model) or not _inputs(model):
         return None
     graph = getattr(model, "_functional", None) or model
@@ -84,7 +84,7 @@ def _inputs(model: Any) -> list[Any]:
 
 
 def _model(graph: Any, inputs: Mapping[str, Any], outputs: Any) -> Any:
-    """A model between symbols, under the name of another one."""
+    """A model from input symbols to output symbols, with the name of `graph`."""
     for name, symbol in inputs.items():
         symbol.name = name
     of_dict = isinstance(getattr(graph, "_inputs_struct", None), Mapping)
@@ -94,7 +94,7 @@ def _model(graph: Any, inputs: Mapping[str, Any], outputs: Any) -> Any:
         outputs,
         name=graph.name,
     )
-    # Keras makes an input for each symbol that is none, under a name that it makes up.
+    # Keras makes an input, with an invented name, for each symbol that is not an input.
     order = sorted(inputs) if of_dict else inputs
     for name, symbol in zip(order, model.inputs, strict=True):
         symbol.name = symbol._keras_history.operation.name = name
@@ -102,7 +102,7 @@ def _model(graph: Any, inputs: Mapping[str, Any], outputs: Any) -> Any:
 
 
 def _with_cut_models(graph: Any) -> tuple[Any, dict[int, tuple[Piped, ...]]]:
-    """The outputs of a graph in which each model that looks up is called in its two parts, and what the first gives."""
+    """The outputs of a graph that calls each model with lookups in two parts, and what each first part returns."""
     inputs, outputs = _inputs(graph), getattr(graph, "_outputs_struct", graph.outputs)
     calls = calls_in_order(keras.tree.flatten(outputs), inputs)
     cuts = {id(call.operation): _cut(call.operation) for call in calls}
@@ -119,7 +119,7 @@ def _with_cut_models(graph: Any) -> tuple[Any, dict[int, tuple[Piped, ...]]]:
 
 
 def _in_parts(cut: _Cut, positional: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
-    """What a model returns that is called as its two parts."""
+    """The result of a model called as its two parts."""
     flat = keras.tree.flatten(positional)
     numbers = keras.tree.flatten(cut.lookups([flat[number] for number in cut.taken]))
     by_name = {stage.name: symbol for stage, symbol in zip(cut.pipeline, numbers, strict=True)}
@@ -132,12 +132,12 @@ class _Finding:
     """Where a graph is cut.
 
     Args:
-      known: what a model in it that looks up gives, by the id of the model.
+      stages_by_id: results of the first part of each inner model with lookups, by the id of that part.
 
     Attributes:
-      symbols: at which it is cut: the first numbers behind lookups.
-      kept: the inputs that are used behind them too.
-      rest: the calls behind them.
+      symbols: the cut points: the first numbers behind lookups.
+      kept: the inputs that the calls behind the cut use too.
+      rest: the calls behind the cut.
     """
 
     def __init__(
@@ -151,7 +151,7 @@ class _Finding:
         self._walk(outputs)
 
     def _lookups(self, calls: Iterable[Any]) -> set[int]:
-        """The ids of the calls that look up and, like what is before them, have no trained weights."""
+        """The ids of the lookup calls without trained weights, in them or before them."""
         trained_ids: set[int] = set()
         looking_up: set[int] = set()
         for call in calls:
@@ -163,7 +163,7 @@ class _Finding:
         return looking_up
 
     def _walk(self, outputs: Sequence[Any]) -> None:
-        """Go from the outputs to the inputs, as far as the first numbers behind lookups."""
+        """Goes from the outputs towards the inputs, up to the first numbers behind lookups."""
         input_ids = {id(symbol) for symbol in self._inputs}
         waiting, seen_ids = [*reversed(outputs)], set[int]()
         while waiting:
@@ -183,7 +183,7 @@ class _Finding:
         self.kept.sort(key=lambda symbol: order.get(id(symbol), len(order)))
 
     def lookup_inputs(self) -> tuple[int, ...]:
-        """The inputs that lookups are given, by their number."""
+        """The numbers of the inputs that lookups take."""
         reached_ids = {id(symbol) for call in self._before(self.symbols) for symbol in call.input_tensors}
         return tuple(number for number, symbol in enumerate(self._inputs) if id(symbol) in reached_ids)
 
@@ -191,7 +191,7 @@ class _Finding:
         return calls_in_order(list(symbols), list(self._inputs))
 
     def pipeline(self) -> tuple[Piped, ...]:
-        """What the port is given at each of the symbols, in their order, under names of their own."""
+        """The port's input at each cut symbol, in order, each with a unique name."""
         names_taken = {symbol.name for symbol in self.kept} | {call.operation.name for call in self.rest}
         pipeline: list[Piped] = []
         for symbol in self.symbols:
@@ -225,7 +225,7 @@ def _number_names(name: str) -> Iterator[str]:
 
 
 def _maker(symbol: Any) -> Any:
-    """The call that a symbol comes from; None of an input."""
+    """The call that made a symbol; None for an input."""
     history = symbol._keras_history
     call = history.operation._inbound_nodes[history.node_index]
     return None if call.is_input else call
@@ -236,13 +236,13 @@ def _makers(call: Any) -> list[Any]:
 
 
 def _looks_up(call: Any) -> bool:
-    """Whether a call takes or gives strings, or is of a layer that looks up."""
+    """Whether a call takes or returns strings, or calls a lookup layer."""
     strings = any(symbol.dtype == _STRING for symbol in (*call.input_tensors, *call.outputs))
     return strings or (type(call.operation).__name__ in _TABLES and _keras_variables.is_keras(call.operation))
 
 
 def _size(operation: Any, symbol: Any) -> int | None:
-    """How many numbers a lookup chooses from; None where that is not known."""
+    """How many different numbers a lookup can return; None if unknown."""
     if "int" not in symbol.dtype:
         return None
     if callable(vocabulary_size := getattr(operation, "vocabulary_size", None)):

@@ -1,4 +1,4 @@
-"""The calls of layers in a model as Keras 2 wrote them, in the terms of Keras 3."""
+"""Translates the calls of layers in a config of Keras 2 into the format of Keras 3."""
 
 from __future__ import annotations
 
@@ -13,18 +13,21 @@ _ENDS = ("input_layers", "output_layers")
 
 
 def complete(config: Config) -> Config:
-    """The config of a model with calls that Keras 3 finds; one that Keras 3 wrote stays as it is.
+    """The config of a model with calls that Keras 3 can read; a config that Keras 3 wrote stays unchanged.
 
-    Keras 2 counts the call that a model within is made of as its first, Keras 3 does not. Keras 2 has tensors among the
-    keywords of a call as references, which Keras 3 takes for lists. And it returns the one output of a list alone.
+    Keras 2 counts the call that builds an inner model as its first call; Keras 3 does not. Keras 2 writes tensors among
+    the keywords of a call as references, which Keras 3 takes for lists. Keras 2 returns the only output of a list
+    without the list.
     """
     layers = [layer for layer in config["layers"] if isinstance(layer, Mapping)]
     if any(isinstance(call, Mapping) for layer in layers for call in _calls(layer)):
         return dict(config)
     models, names = {_name(layer) for layer in layers if _starts_with_input(layer)}, {_name(layer) for layer in layers}
-    layers_called = [{**layer, "inbound_nodes": _fewer(_calls(layer), models)} for layer in layers if _calls(layer)]
+    layers_called = [
+        {**layer, "inbound_nodes": _decrement_calls(_calls(layer), models)} for layer in layers if _calls(layer)
+    ]
     by_name = {_name(layer): layer for layer in layers_called}
-    ends = {key: _alone(_fewer(config[key], models)) for key in _ENDS if key in config}
+    ends = {key: _alone(_decrement_calls(config[key], models)) for key in _ENDS if key in config}
     return {**config, "layers": [_with_tensors(by_name.get(_name(layer), layer), names) for layer in layers], **ends}
 
 
@@ -39,7 +42,7 @@ def _name(layer: Config) -> str:
 
 
 def _starts_with_input(layer: Config) -> bool:
-    """Whether a layer is a model that was made of symbols, and so was called once before anybody called it."""
+    """Whether a layer is a model built from symbols: Keras 2 counts the building as its first call."""
     config = layer.get("config")
     inner = config.get("layers") if isinstance(config, Mapping) and layer.get("class_name") in _MODELS else None
     first = inner[0] if isinstance(inner, list) and inner else None
@@ -47,19 +50,19 @@ def _starts_with_input(layer: Config) -> bool:
 
 
 def _is_reference(value: Any) -> bool:
-    """Whether this is a tensor: [layer, call, output], and keywords of the call behind it."""
+    """Whether a value refers to a tensor: [layer, call, output], optionally followed by the keywords of the call."""
     return isinstance(value, list) and len(value) in (3, 4) and isinstance(value[0], str) and type(value[1]) is int
 
 
-def _fewer(value: Any, models: Collection[str]) -> Any:
-    """Tensors with one call fewer of these models."""
+def _decrement_calls(value: Any, models: Collection[str]) -> Any:
+    """References with the number of the call reduced by one for these models."""
     if isinstance(value, Mapping):
-        return {name: _fewer(item, models) for name, item in value.items()}
+        return {name: _decrement_calls(item, models) for name, item in value.items()}
     if not isinstance(value, list):
         return value
     if _is_reference(value) and value[0] in models and value[1] > 0:
-        return [value[0], value[1] - 1, *(_fewer(item, models) for item in value[2:])]
-    return [_fewer(item, models) for item in value]
+        return [value[0], value[1] - 1, *(_decrement_calls(item, models) for item in value[2:])]
+    return [_decrement_calls(item, models) for item in value]
 
 
 def _alone(ends: Any) -> Any:
@@ -67,7 +70,7 @@ def _alone(ends: Any) -> Any:
 
 
 def _with_tensors(layer: Config, names: Collection[str]) -> Config:
-    """A layer whose calls with tensors among their keywords are written as Keras 3 writes them."""
+    """A layer whose calls with tensors among the keywords have the format of Keras 3."""
     stateful = layer.get("class_name") in _WITH_STATES
     calls = [_with_states(call) if stateful else _call(call, names) for call in _calls(layer)]
     return {**layer, "inbound_nodes": calls} if calls else layer
@@ -83,7 +86,7 @@ def _call(call: Any, names: Collection[str]) -> Any:
 
 
 def _with_states(call: Any) -> Any:
-    """The call of a recurrent layer, whose first states Keras 2 lists behind its input."""
+    """The call of a recurrent layer. Keras 2 lists the initial states after the input."""
     if not isinstance(call, list) or len(call) < 2 or not all(_is_reference(item) for item in call):
         return call
     tensor, *states = (_tensor(item) for item in call)
@@ -108,6 +111,6 @@ def _as_tensors(value: Any, names: Collection[str]) -> Any:
 
 
 def _tensor(reference: list[Any]) -> Config:
-    """A tensor by the call that made it: its own shape and type are those of that call."""
+    """A tensor, identified by the call that made it. Keras takes shape and dtype from that call, not from here."""
     history = {"shape": [], "dtype": "float32", "keras_history": reference[:3]}
     return {"class_name": "__keras_tensor__", "config": history}

@@ -1,4 +1,4 @@
-"""The source of a method of the user's: its tree, its lines, and what its names stand for."""
+"""The source of a user's method: its tree, its lines, and the objects that its names stand for."""
 
 from __future__ import annotations
 
@@ -13,13 +13,10 @@ from workloads._framework import Unsupported
 
 
 class MethodSource:
-    """A method that is read, not called.
-
-    Attributes:
-      tree: of it.
+    """A method whose source is read; the method is not called.
 
     Raises:
-      Unsupported: its source is not there.
+      Unsupported: the method has no readable source.
     """
 
     def __init__(self, model: Any, function: FunctionType) -> None:
@@ -40,16 +37,16 @@ class MethodSource:
         return f"{self._file}:{self._first}"
 
     def parameters(self) -> list[str]:
-        """The names of its parameters behind self."""
+        """The names of the parameters after self."""
         return [parameter.arg for parameter in (*self.tree.args.args[1:], *self.tree.args.kwonlyargs)]
 
     def refusal(self, node: ast.AST) -> Unsupported:
-        """Make the error for a node that is not followed, with its line."""
+        """The error for a node that is not followed, with its line."""
         line = self._first + getattr(node, "lineno", 1) - 1
         return Unsupported(f"{self._file}:{line}, which is not followed: {ast.unparse(node).splitlines()[0][:60]}")
 
     def resolve_name(self, node: ast.expr) -> Any:
-        """The object that a dotted name, or a literal, stands for; None where there is none."""
+        """The object that a dotted name or a literal stands for; None if there is none."""
         match node:
             case ast.Constant(value=value):
                 return value

@@ -1,4 +1,4 @@
-"""Calls of layers with symbols: the masks that each takes, and symbols for the arrays that some are given."""
+"""Follows calls of layers with symbols: notes their masks, and replaces array arguments by symbols."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ NOT_FOLLOWED = (
     TypeError, ValueError, AttributeError, NotImplementedError, RuntimeError, LookupError, AssertionError,
     ArithmeticError, tf.errors.OpError,
 )  # fmt: skip
-"""What code raises where it is given a symbol in place of a tensor."""
+"""Exceptions that code raises if it gets a symbol instead of a tensor."""
 
 _NO_NUMBERS = (tf.string, tf.resource, tf.variant)
 
 
 @dataclass(frozen=True)
 class Noted:
-    """What is seen of calls while they are followed: as in a trace, the arrays with their symbols."""
+    """The notes of the calls that were followed: as in a trace, the arrays with their symbols."""
 
     constants: list[tuple[Any, Any]] = field(default_factory=list)
     masks: dict[int, Mapping[str, Any]] = field(default_factory=dict)
@@ -36,12 +36,13 @@ class Noted:
 
 @contextmanager
 def noting(*, functions: bool = True) -> Iterator[Noted]:
-    """Inside, masks of calls are noted, and a layer that is called with arrays alone is given symbols of them.
+    """Inside, masks of calls are noted, and a layer that is called only with arrays gets symbols for them.
 
-    The result of such a layer, as an embedding of positions, would be an array, and the layer no part of the trace.
+    Otherwise the result of such a layer, such as an embedding of positions, would be an array, and the layer would be
+    missing from the trace.
 
     Args:
-      functions: whether those of the user's that layers of Keras call are followed.
+      functions: whether to follow functions of the user that layers of Keras call.
     """
     following = _Following(functions)
     with replaced_calls(following.note_call):
@@ -49,7 +50,7 @@ def noting(*, functions: bool = True) -> Iterator[Noted]:
 
 
 class _Following:
-    """Stands for Keras' own call of layers, while one call is followed."""
+    """Replaces Keras' call of layers while a call is followed."""
 
     def __init__(self, functions: bool) -> None:
         self.noted = Noted()
@@ -58,7 +59,7 @@ class _Following:
     def note_call(
         self, original: Callable[..., Any], layer: Any, positional: tuple[Any, ...], keywords: Mapping[str, Any]
     ) -> Any:
-        # What a layer calls in turn is a matter of its own trace, but for what that takes from the tensors here.
+        # The calls inside a layer belong to its own trace, except for the tensors that they take from this one.
         if self._inside:
             result = original(layer, *positional, **keywords)
             _keras_masks.forget(layer, positional, keywords)
@@ -78,7 +79,7 @@ class _Following:
     def _of_function(
         self, original: Callable[..., Any], layer: Any, positional: tuple[Any, ...], keywords: Mapping[str, Any]
     ) -> Any:
-        """What a layer returns that is or ends with a function of the user's; None where that is not followed."""
+        """The result of a layer that is or ends with a user's function; None if the function is not followed."""
         function = _own_functions.whole(layer, positional, keywords)
         if function is not None:
             return _follow(function, *positional, **keywords)
@@ -114,7 +115,7 @@ class _Following:
 
 
 def _follow(function: Callable[..., Any], *positional: Any, **keywords: Any) -> Any:
-    """What a function of the user's returns of symbols; None where it takes none."""
+    """The result of a user's function called with symbols; None if it accepts or returns no symbol."""
     try:
         result = function(*positional, **keywords)
     except NOT_FOLLOWED:
@@ -124,10 +125,10 @@ def _follow(function: Callable[..., Any], *positional: Any, **keywords: Any) -> 
 
 @contextmanager
 def specified_by_call(layer: Any) -> Iterator[None]:
-    """Inside, a layer says by its call what it returns where its class may say something else.
+    """Inside, the call of a layer specifies its result where its class may specify something else.
 
-    So it is with a class of the user's that has a call of its own and inherits what Keras' class says, and with a
-    Sequential that was built for another shape than it is called with: Keras minds with symbols alone.
+    There are two such layers. A user's class may define `call` and inherit the specification of a Keras class.
+    A Sequential may be called with another shape than it was built for, which Keras refuses only for symbols.
     """
     call, spec_method = type(layer).call, type(layer).compute_output_spec
     own = not call.__module__.startswith("keras.")
@@ -149,12 +150,12 @@ def _beside(
 
 
 def _node(layer: Any, result: Any) -> Any:
-    """The node of the graph that a call has made; None where it has made none."""
+    """The node of the graph that a call made; None if it made none."""
     symbols = [value for value in tf.nest.flatten(result) if isinstance(value, keras.KerasTensor)]
     history = getattr(symbols[0], "_keras_history", None) if symbols else None
     return layer._inbound_nodes[history.node_index] if history is not None and history.operation is layer else None
 
 
 def is_array(value: Any) -> bool:
-    """Whether a value is an array that is there, of numbers."""
+    """Whether a value is a concrete array of numbers, not a symbol."""
     return isinstance(value, np.ndarray | tf.Tensor) and hasattr(value, "__array__") and value.dtype not in _NO_NUMBERS

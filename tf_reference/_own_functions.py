@@ -1,4 +1,4 @@
-"""Functions of the user's own that layers of Keras call: the whole of a Lambda, or an activation at the end."""
+"""Finds user functions that layers of Keras call: all of a Lambda, or a final activation."""
 
 from __future__ import annotations
 
@@ -20,11 +20,10 @@ _ACTIVATED_LAST = frozenset({
 
 
 def whole(layer: Any, positional: tuple[Any, ...], keywords: Mapping[str, Any]) -> Callable[..., Any] | None:
-    """The call of a layer that does nothing but call a function of the user's; None of another.
+    """The user's function, if a layer does nothing but call it; None for any other layer.
 
     Args:
-      positional: by position: what no cast and no mask of Keras would change, or None is returned.
-      keywords: by name.
+      positional: None is returned if Keras would cast or mask any of these, or of the keywords.
     """
     if not _keras_variables.is_keras(layer):
         return None
@@ -43,19 +42,19 @@ def _cast(layer: Any, tensor: Any) -> bool:
 
 
 def at_the_end(layer: Any) -> Callable[..., Any] | None:
-    """The function of the user's that a layer calls last; None where there is none."""
+    """The user's function that a layer calls last; None if there is none."""
     activation = getattr(layer, "activation", None)
     fits = _keras_variables.is_keras(layer) and type(layer).__name__ in _ACTIVATED_LAST
     return activation if fits and is_own(activation) else None
 
 
 def has(operation: Any) -> bool:
-    """Whether a function of the user's stands in the call of a layer."""
+    """Whether the call of a layer contains a user's function."""
     return whole(operation, (), {}) is not None or at_the_end(operation) is not None
 
 
 def is_own(activation: Any) -> bool:
-    """Whether an activation is none of Keras'."""
+    """Whether an activation is a function from outside Keras."""
     if activation is None or isinstance(activation, keras.Layer):
         return False
     return not str(getattr(activation, "__module__", None)).startswith("keras.")

@@ -14,11 +14,7 @@ from workloads._written_port import with_states
 
 
 def states_in(model: Any, variables: Mapping[str, Any]) -> dict[str, Any]:
-    """The states of the stateful layers in a model, among its variables by key.
-
-    Args:
-      variables: of it, by key.
-    """
+    """The entries of `variables` that are states of the stateful layers in a model."""
     state_ids = set(map(id, recurrent_states_of(model).values()))
     return {key: variable for key, variable in variables.items() if id(variable) in state_ids}
 
@@ -33,7 +29,7 @@ def recurrent_states_of(model: Any) -> dict[str, Any]:
 
 
 def with_states_left(call: Callable[..., Any], states: Mapping[str, Any]) -> Callable[..., Any]:
-    """A call that starts from the states as they are, and returns those that it leaves beside its result.
+    """A call that starts from the current states, and returns its final states with its result.
 
     Args:
       states: by key.
@@ -47,7 +43,7 @@ def with_states_left(call: Callable[..., Any], states: Mapping[str, Any]) -> Cal
 
 
 def without_states_left(call: Callable[..., Any], states: Mapping[str, Any]) -> Callable[..., Any]:
-    """A call that starts from the states as they are, and leaves them so.
+    """A call that starts from the current states, and does not change them.
 
     Args:
       states: by key.
@@ -62,14 +58,14 @@ def without_states_left(call: Callable[..., Any], states: Mapping[str, Any]) -> 
 
 @contextmanager
 def _keep_states(states: Mapping[str, Any]) -> Iterator[Callable[[Any], Any]]:
-    """Inside, no variable of Keras changes; gives the value that one would have."""
+    """Inside, no variable of Keras changes; yields a function that returns the value a variable would have."""
     start = [(state, tf.convert_to_tensor(state.value)) for state in states.values()]
     with _CuttingScope(state_mapping=start, collect_losses=True) as scope:
         yield scope.get_current_value
 
 
 class _CuttingScope(keras.StatelessScope):
-    """No gradient flows through what a variable would be assigned, as none flows through a variable."""
+    """Stops gradients through values assigned to variables, since none flow through a variable."""
 
     def add_update(self, update: tuple[Any, Any]) -> None:
         variable, value = update

@@ -1,4 +1,4 @@
-"""One model in one float type: its passes as functions of tensors, its variables reset between runs."""
+"""One model in one float type: its passes are functions of tensors, and its variables are reset between runs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Pass = Callable[..., Mapping[str, tf.Tensor]]
 class Session:
     """A built twin. Tensors go in by position, flat `{leaf: tensor}` comes out.
 
-    `anew` also runs the module again that a twin is imported from: what it held may hold tensors of a graph.
+    `anew` also reruns the module of the twin: its objects may hold tensors of a graph.
     """
 
     def __init__(self, twin: Twin, dtype: str, anew: bool = False) -> None:
@@ -52,13 +52,13 @@ class Session:
         self._initial_state = {name: value.numpy() for name, value in self.state.items()}
 
     def reset(self, case: str, replacements: Arrays | None = None) -> None:
-        """Set every variable to its initial value in a run of this case, some weights replaced."""
+        """Sets every variable to its initial value in a run of this case; `replacements` replaces some weights."""
         self.assign(self.twin.weights_of(case, replacements))
         for name, value in self._initial_state.items():
             self.state[name].assign(value)
 
     def assign(self, weights: Arrays) -> None:
-        """Set weights, each in the type of its variable.
+        """Sets weights, each in the type of its variable.
 
         Args:
           weights: by canonical path.
@@ -115,7 +115,7 @@ class Session:
             return step_number + 1, losses.write(step_number, tf.cast(loss, self.dtype))
 
         loss_array = tf.TensorArray(self.dtype, size=steps, element_shape=())
-        # One at a time: a step reads the variables that the one before wrote.
+        # One at a time: each step reads the variables that the previous step wrote.
         _, losses = tf.while_loop(
             lambda step_number, losses: step_number < steps,
             one,
@@ -126,7 +126,7 @@ class Session:
         return {"loss": losses.stack()}
 
     def scalar(self, *inputs: tf.Tensor) -> tf.Tensor:
-        """What gradients are taken of: the loss, or without one all outputs through a fixed cotangent."""
+        """The scalar to differentiate: the loss, or else all outputs contracted with a fixed cotangent."""
         return self.model.loss(*inputs) if self.model.loss else _contract(self.model.forward(*inputs))
 
     def _gradients(self, *inputs: tf.Tensor) -> dict[str, tf.Tensor]:
@@ -139,7 +139,7 @@ class Session:
             raise Unsupported(f"{NO_GRADIENT_OF} {without[1] or without[2]}") from error
 
     def _differentiate(self, *inputs: tf.Tensor) -> dict[str, tf.Tensor]:
-        # With a loss the weights are what is trained; without one every float input is a variable too.
+        # With a loss, only the weights are trained. Without a loss, every float input is differentiated too.
         indices = [] if self.model.loss else self.twin.float_inputs
         with tf.GradientTape() as tape:
             for index in indices:
@@ -159,7 +159,7 @@ class Session:
 _NO_GRADIENT = re.compile(
     r"gradient registry has no entry for: (\w+)|No gradient defined for operation.*\(op type: (\w+)\)"
 )
-"""How TensorFlow says that an operation was registered without a gradient: in eager mode, and in a function."""
+"""TensorFlow's messages that an operation has no registered gradient: in eager mode, and in a function."""
 
 
 def _as_step(step: Callable[..., Any]) -> Pass:
@@ -172,7 +172,7 @@ def as_variable(value: Any) -> tf.Variable:
 
 
 def own_name(value: Any) -> str:
-    """What Keras or TensorFlow calls a variable, as its slots are named after it: "dense/kernel"."""
+    """The name of a variable in Keras or TensorFlow, after which its slots are named: "dense/kernel"."""
     return str(getattr(value, "path", None) or value.name.partition(":")[0])
 
 
@@ -192,9 +192,10 @@ def _build(twin: Twin, dtype: str, anew: bool) -> Model:
 
 
 def in_inference(target: Callable[..., Any]) -> Callable[..., Any]:
-    """The function; of a Keras model or layer, its call in inference, of arrays in the nest that it takes.
+    """The function itself; for a Keras model or layer, its call in inference.
 
-    Stateful recurrent layers start every call from the states that they have, and leave these so.
+    A model gets its arrays in the nest that it takes. Stateful recurrent layers start every call from their current
+    states and do not change them.
     """
     if isinstance(target, keras.Model):
         call = lambda *inputs: target(pack(target, list(inputs)), training=False)  # noqa: E731
@@ -206,10 +207,11 @@ def in_inference(target: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def written_in_calls(target: Any, apart: Collection[int] = ()) -> dict[str, Any]:
-    """The variables that a call of a Keras model or layer may write, which a run therefore starts from anew.
+    """The variables that a call of a Keras model or layer may write: every run resets them.
 
     Args:
-      target: a model, a layer, or anything else, which has none.
+      target: a model, a layer, or anything else, which has no such variables.
+      apart: ids of variables to leave out.
     """
     if not isinstance(target, keras.layers.Layer):
         return {}

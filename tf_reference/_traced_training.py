@@ -1,4 +1,4 @@
-"""Losses and schedules of the user's own as graphs of TensorFlow: they are traced, and nothing of them is guessed."""
+"""Traces user losses and schedules into graphs of TensorFlow; nothing about them is guessed."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from workloads._framework import Unsupported
 
 TARGETS, PREDICTIONS, STEP = "targets", "predictions", "step"
 _MOST = 64
-"""Elements of a constant in a loss or a schedule."""
+"""The most elements that a constant in a loss or a schedule may have."""
 _MEAN = ("sum_over_batch_size", "mean")
 
 
 def loss(value: Any, output: Any) -> Described:
-    """A loss as data, one of the user's own with what it computes."""
+    """A loss as data; a user's loss has its graph too."""
     description = describe(value)
     function = _of_users(value)
     if function is None:
         return description
     shape = tuple(output.shape)
-    # Of the shape of the predictions, or the number of a class in place of its scores.
+    # Targets have the shape of the predictions, or hold a class index instead of the scores.
     for targets in dict.fromkeys((shape, shape[:-1] if len(shape) > 1 else shape)):
         graph = _traced(
             function, [(TARGETS, targets, "float32"), (PREDICTIONS, shape, "float32")], description.class_name
@@ -38,7 +38,7 @@ def loss(value: Any, output: Any) -> Described:
 
 
 def optimizer(value: Any) -> Described:
-    """An optimizer as data, a schedule of the user's own with what it computes."""
+    """An optimizer as data; a user's schedule has its graph too."""
     description, schedule = describe(value), getattr(value, "_learning_rate", None)
     inner = description.inner.get("learning_rate")
     if inner is None or inner.own or not isinstance(schedule, keras.optimizers.schedules.LearningRateSchedule):
@@ -48,13 +48,13 @@ def optimizer(value: Any) -> Described:
 
 
 def exclusion(optimizer: Any) -> str:
-    """What no config of an optimizer says: some weights may be left out of its decay; "" where none are."""
+    """The method that excludes weights from decay, which no config records; "" if none are excluded."""
     marks = ("_exclude_from_weight_decay", "_exclude_from_weight_decay_pattern")
     return "exclude_from_weight_decay" if any(getattr(optimizer, mark, None) for mark in marks) else ""
 
 
 def _of_users(value: Any) -> Callable[..., Any] | None:
-    """The function of a loss of the user's own that Keras takes the mean of; None of another."""
+    """The function of a user's loss whose mean Keras takes; None for any other loss."""
     if isinstance(value, keras.losses.Loss):
         own = not type(value).__module__.startswith("keras.")
         return value.call if own and value.reduction in _MEAN else None
@@ -62,7 +62,7 @@ def _of_users(value: Any) -> Callable[..., Any] | None:
 
 
 def _traced(function: Callable[..., Any], inputs: Sequence[tuple[str, Any, str]], name: str) -> Graph | None:
-    """The graph of a function of arrays that gives one; None where there is none."""
+    """The graph of a function from arrays to one array; None if it cannot be written so."""
     try:
         graph, arrays = _function_graph.of_function(lambda *values: function(*values), inputs, name)
     except Unsupported:
