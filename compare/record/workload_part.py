@@ -72,7 +72,7 @@ class Workload(Part, frozen=True):
     sha256: Text = ""
     """Digest of all arrays that both sides were given."""
     main_pass: Text = ""
-    """What was compiled, profiled and timed: forward, gradients, step or unrolled; empty in older records."""
+    """The pass that was compiled, profiled and timed: forward, gradients, step or unrolled; empty in older records."""
     unrolled: Count = None
     """Training steps in one program, where times are then those of one step; null where it holds one at most."""
     passes: Texts = ()
@@ -98,7 +98,7 @@ class Workload(Part, frozen=True):
     trajectory: Named[Trajectory] = {}
     """By mode."""
     compiler_options: Named[Scalar] = {}
-    """What jax/tuned was compiled with."""
+    """The compiler options of jax/tuned."""
     timing: Timing | None = None
     """Null where nothing was timed."""
     attribution: Attribution | None = None

@@ -1,4 +1,4 @@
-"""What pages and scripts show of the regions of two programs: counts, and the open ones with the lines of both."""
+"""Counts the regions of two programs for pages and scripts, and lists open ones with the lines of both programs."""
 
 from __future__ import annotations
 

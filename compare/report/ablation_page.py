@@ -119,7 +119,7 @@ def sentences(ablation: Ablation) -> Iterator[str]:
 
 
 def others(ablation: Ablation) -> Iterator[tuple[str, str]]:
-    """What has no figures of its own, by outcome, with the reasons."""
+    """The omissions without figures, by outcome, with the reasons."""
     for outcome, says in _NOT_COMPARED.items():
         left_out = [row for row in ablation.rows if row.outcome == outcome]
         if outcome == SAME_CODE and left_out:

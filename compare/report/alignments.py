@@ -1,4 +1,4 @@
-"""What `jaxport hlo` shows on a terminal, and what it writes."""
+"""The output of `jaxport hlo` on a terminal, and its files."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ def costliest_in_words(workload: Workload) -> str:
 
 
 def describe_factors(moving: Sequence[Factor], does: str, does_most: str) -> str:
-    """What is said of factors that move a ratio: of the largest whole one, and the swaps of those that are not.
+    """A sentence on the factors that move a ratio: the largest whole one, and the swaps of parts.
 
     Args:
       does: what one does, as "costs it".

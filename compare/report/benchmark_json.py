@@ -28,7 +28,7 @@ KEY = "jaxport"
 """Where a benchmark keeps its workload's part of the record, and machine_info the record's environment."""
 
 _LONG = frozenset({"text", "stages", "comparisons", "names", "kernel_names", "opcodes", "frontier", "trajectory"})
-"""What a record has of a workload that grows with the program: a file of many benchmarks is no place for it."""
+"""Fields of a workload's record that grow with the program: they are left out of a file of many benchmarks."""
 
 
 class _Stats(Part, frozen=True):
@@ -41,7 +41,7 @@ class _Benchmark(Part, frozen=True):
 
 
 class _File(msgspec.Struct, frozen=True):
-    """What pytest-benchmark writes, as far as it is read: what a benchmark kept of a record is judged as a record."""
+    """The parts of pytest-benchmark's file that are read; a benchmark's part of a record is read as a record."""
 
     machine_info: dict[str, Any]
     benchmarks: tuple[_Benchmark, ...]
@@ -54,7 +54,7 @@ class _Kept(Part, frozen=True):
 
 
 class _ExtraInfo(Part, frozen=True):
-    """What is read of what `extra_info` gave a benchmark."""
+    """The parts of a benchmark's `extra_info` that are read."""
 
     workload: Text = ""
     size: Text = ""
@@ -68,7 +68,7 @@ class _Processor(Part, frozen=True):
 
 
 class _Machine(Part, frozen=True):
-    """What is read of pytest-benchmark's own account of the machine."""
+    """The parts of pytest-benchmark's description of the machine that are read."""
 
     python_version: Text = ""
     system: Text = ""
@@ -95,7 +95,7 @@ class _PortBenchmark:
 
 
 def extra_info(name: str, plain: Mapping[str, Any], mode: str, baseline: Mode | None = None) -> dict[str, Any]:
-    """What a benchmark of one mode keeps: its own figures, and its workload's part of the record without long texts.
+    """The extra information of one mode's benchmark: its figures, and its workload's record without long texts.
 
     `ratio_of` says which ratio stands under `ratio`, `ci95`, `verdict` and `withheld`; it is empty where
     the record has none for this mode.
@@ -223,7 +223,7 @@ def _workloads(benchmarks: Sequence[_PortBenchmark]) -> dict[str, Any]:
 
 
 def _key(identity: tuple[str, str, str, str], identities: Sequence[tuple[str, str, str, str]]) -> str:
-    """As much of the identity as tells it from the others."""
+    """The shortest part of the identity that no other one has."""
     name, size, program, _ = identity
     if [other[0] for other in identities].count(name) == 1:
         return name
@@ -233,7 +233,7 @@ def _key(identity: tuple[str, str, str, str], identities: Sequence[tuple[str, st
 
 
 def _environment(machine_info: Mapping[str, Any], path: Path) -> dict[str, Any]:
-    """What jaxport said of the machine; else what pytest-benchmark did."""
+    """The machine by jaxport's description, or else by pytest-benchmark's."""
     if machine_info.get(KEY):
         return machine_info[KEY]
     machine = files.convert(machine_info, _Machine, path, A_RECORD, "of machine_info")

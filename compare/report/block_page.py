@@ -92,7 +92,7 @@ def _remarks(run: BlockRun, ratio: SizeRatio) -> Iterator[str]:
 
 
 def sentences(series: BlockSeries) -> list[str]:
-    """What follows for each mode."""
+    """Sentences with the advice for each mode."""
     return [_sentence(series, advice) for mode in BLOCKED for advice in series.advice if advice.mode == mode]
 
 

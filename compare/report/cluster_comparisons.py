@@ -1,4 +1,4 @@
-"""What an edit did to a clustering, in sentences and rows: the nodes that changed, and the times of both."""
+"""Describes how an edit changed a clustering, in sentences and rows: changed nodes, and both times."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ChangeRow:
 
 
 def changed_rows(changes: ClusteringChanges, minimum: int | None = None) -> list[ChangeRow]:
-    """What differs, what only one of both has and leaves outside first: the likely cause."""
+    """The differences; nodes that only one graph has, outside of clusters, come first: they are the likely cause."""
     lost_nodes = [node for node in changes.right_only if node.outside and node.outside != BOUNDARY]
     regained_nodes = [node for node in changes.left_only if node.outside and node.outside != BOUNDARY]
     return [

@@ -140,7 +140,7 @@ def _log_lines(graph: ClusteredGraph) -> Iterable[Block]:
 
 
 def _change(record: Clusterings) -> Iterable[Section]:
-    """What differs between two functions."""
+    """The sections on the differences between two functions."""
     graphs = [clustering.graph for clustering in record.clusterings if clustering.graph]
     if record.changes is None or len(graphs) != len(record.clusterings):
         return

@@ -1,4 +1,4 @@
-"""What a clustering says, in sentences and rows: the console and the pages show the same."""
+"""Describes a clustering in sentences and rows, for the console and the pages."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def why(node: GraphNode, minimum: int | None = None) -> str:
 
 
 def outside_rows(graph: ClusteredGraph, minimum: int | None = None) -> list[OutsideRow]:
-    """What stayed outside, by reason and operation; the most telling reason first, then the most nodes."""
+    """The nodes outside of clusters, by reason and operation; the most important reason first, then the most nodes."""
     by_reason_and_op: dict[tuple[str, str], list[GraphNode]] = {}
     for node in computing(graph):
         if node.outside:
@@ -184,7 +184,7 @@ _WHERE = ("in clusters", "outside", "to find clusters and hand on their results"
 
 
 def whole_lines(clustering: Clustering) -> Iterator[str]:
-    """The same function compiled whole by both frameworks."""
+    """Lines on the function compiled as one program by both frameworks."""
     for name, whole in (("tf.function(jit_compile=True)", clustering.jit), ("jax.jit", clustering.jax)):
         if whole is not None:
             yield f"{name}: {_whole(whole)}"

@@ -1,4 +1,4 @@
-"""What two compilers made of two programs, as lists to be read. Pure."""
+"""Lists what two compilers made of two programs. Pure."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ def _lines(record: Record) -> Iterator[Text]:
 
 
 def _notes(record: Record) -> dict[str, list[str]]:
-    """What qualifies a verdict that holds, and the workloads that it is said of."""
+    """Notes that qualify a verdict that holds, with the workloads that have them."""
     by_note: dict[str, list[str]] = {}
     for name, workload in record.workloads.items():
         for gate in verdicts.gates(workload):

@@ -1,4 +1,4 @@
-"""What a workload costs beyond a call: startup, the roofline, and batch sizes, a section each. Pure."""
+"""Sections on the costs of a workload beyond a call: startup, the roofline, and batch sizes. Pure."""
 
 from __future__ import annotations
 

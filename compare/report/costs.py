@@ -1,4 +1,4 @@
-"""What it costs to get to the steady state, and what memory a mode takes there, as text. Pure."""
+"""Tables of the costs until the steady state, and of a mode's memory there. Pure."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ def has_derived(workload: Workload) -> bool:
 
 
 def storage(workload: Workload) -> Table:
-    """What every mode leaves in a compilation cache, sets aside in memory, and compiles to."""
+    """The table of each mode's cache entries, planned memory and code size."""
     rows = [_storage(mode, workload.phases[mode]) for mode in order_modes(workload.phases)]
     return Table(_STORAGE, rows, "cache, memory and code")
 
 
 def dispatch(record: Record) -> Table:
-    """What a call on eight elements costs, by mode."""
+    """The table of the time of a call on eight elements, by mode."""
     of_each = {"": record.dispatch} if record.dispatch else {name: node.dispatch for name, node in record.nodes.items()}
     rows = [
         (

@@ -142,7 +142,7 @@ def exchange_text(step: DistributedStep) -> str:
 
 
 def sentences(distribution: Distribution) -> Iterator[str]:
-    """What follows from the record, one line each."""
+    """The conclusions from the record, one line each."""
     for name, step in distribution.strategies.items():
         yield from (f"  {name}: {line}" for line in _of_step(step))
     for name, blind in distribution.blind.items():

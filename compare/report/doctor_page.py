@@ -55,7 +55,7 @@ def page_stem(target: str) -> str:
 
 
 def page(diagnosis: Diagnosis, most: int | None = None) -> Page:
-    """What is in a model.
+    """The page on the parts of a model.
 
     Args:
       most: findings of one severity, for a console; None is all.
@@ -73,7 +73,7 @@ def page(diagnosis: Diagnosis, most: int | None = None) -> Page:
 
 
 def console_page(diagnosis: Diagnosis) -> Page:
-    """The same, as long as a console has room for it."""
+    """The page, shortened for a console."""
     return page(diagnosis, _MOST)
 
 
@@ -88,7 +88,7 @@ def _findings(diagnosis: Diagnosis, most: int | None) -> Iterator[Section]:
 
 
 def _finding(finding: Finding) -> Iterator[Block]:
-    """What was found, what to do about it, and where."""
+    """The blocks of a finding: the finding, what to do about it, and where."""
     fails = f"; the likely port fails {finding.gate}" if finding.gate else ""
     gotcha = f"jaxport lookup gotchas {finding.gotcha}{fails}" if finding.gotcha else ""
     places = words.list_places(finding.places[:_PLACES], finding.count)

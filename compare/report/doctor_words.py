@@ -38,7 +38,7 @@ def headline(diagnosis: Diagnosis) -> str:
 
 
 def summary(diagnosis: Diagnosis) -> str:
-    """What the model is, in one line."""
+    """A line on the model."""
     layers = sum(len(layer.names) for layer in diagnosis.layers)
     operations = sum(operation.count for operation in diagnosis.operations)
     parts = [
@@ -69,7 +69,7 @@ def each_place(places: Sequence[Place], count: int) -> list[str]:
 
 
 def list_places(places: Sequence[Place], count: int) -> str:
-    """The same in a line."""
+    """The places in a line."""
     return "; ".join(each_place(places, count))
 
 
@@ -79,7 +79,7 @@ def kind_of(layer: LayerKind) -> str:
 
 
 def counterpart(layer: LayerKind) -> str:
-    """What computes the same, by name."""
+    """The name of the counterpart of a layer."""
     if layer.module == "keras.ops":
         return "an expression: see the operations"
     names = [name for name in (layer.flax, layer.linen) if name]
@@ -115,7 +115,7 @@ def effort(diagnosis: Diagnosis) -> list[str]:
 
 
 def of_init(diagnosis: Diagnosis) -> str:
-    """What `jaxport init` makes of a model: all of it, or all but its places; "" where that is not known."""
+    """A sentence on what `jaxport init` writes of a model: all of it, or all but its places; "" if unknown."""
     if diagnosis.no_port:
         return f"`jaxport init` does not write it: {diagnosis.no_port}"
     if diagnosis.places is None:

@@ -1,4 +1,4 @@
-"""What charts share: the colours, names and scales of the page, and SVG text at the end."""
+"""The common parts of charts: colours, names and scales of the page, and the conversion to SVG."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def page(module: object) -> Page:
 
 
 def framework(module: object) -> str:
-    """What compiled a module, and for which direction or cluster."""
+    """The framework that compiled a module, and its direction or cluster."""
     kind = "autocluster" if part(module, "cluster") is not None else text(module, "direction")
     return " ".join(filter(None, (text(module, "framework"), kind)))
 

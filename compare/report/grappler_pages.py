@@ -71,7 +71,7 @@ def _changes_of(rows: Iterator[grappler_changes.RewriteRow]) -> list[list[Cell]]
 
 
 def _on_page(optimization: Optimization, pictures: Pictures) -> Iterator[Section]:
-    """What a console has no room for."""
+    """The sections that only a page has."""
     yield Section("Both graphs", blocks=[pictures], is_on_page_alone=True)
     tables = (
         ("Operations", _OPERATIONS, [(op, str(b), str(a)) for op, b, a in grappler_rows.operation_rows(optimization)]),

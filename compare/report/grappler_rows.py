@@ -1,4 +1,4 @@
-"""What Grappler did, in sentences and rows: the console and the page show the same."""
+"""Describes Grappler's changes in sentences and rows, for the console and the page."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def headline(optimization: Optimization) -> str:
 
 
 def traced_line(optimization: Optimization) -> str:
-    """What the runtime does without Grappler: inlining and lowering; empty where there is nothing to inline."""
+    """A line on the runtime's inlining and lowering without Grappler; empty if there is nothing to inline."""
     there = Counter(node.op for node in optimization.before)
     calling = [op for op in _CALLING if optimization.traced.get(op)]
     missing = {op: optimization.traced[op] - there[op] for op in calling if optimization.traced[op] > there[op]}
@@ -67,7 +67,7 @@ def operation_rows(optimization: Optimization) -> list[tuple[str, int, int]]:
 
 
 def operations_line(optimization: Optimization) -> str:
-    """The same in one line; empty where no number changed."""
+    """The changed numbers of operations in one line; empty if none changed."""
     rows = operation_rows(optimization)
     list_text = ", ".join(f"{op} {before} → {after}" for op, before, after in rows[:_MOST_KINDS])
     more = ", ..." if len(rows) > _MOST_KINDS else ""
@@ -92,7 +92,7 @@ def constants_line(optimization: Optimization) -> str:
 
 
 def later_line(optimization: Optimization) -> str:
-    """What the runtime replaced after Grappler; empty where it did nothing."""
+    """A line on the runtime's replacements after Grappler; empty without any."""
     ops = {node.name: node.op for node in optimization.after}
     pairs = Counter(f"{ops.get(name, '?')} → {op}" for name, op in optimization.replaced_later.items())
     return (
@@ -148,7 +148,7 @@ def kernel_lines(optimization: Optimization) -> Iterator[str]:
 
 
 def idle_line(optimization: Optimization) -> str:
-    """What stands in the graph after Grappler and did not run; empty where all did."""
+    """A line on nodes of Grappler's graph that did not run; empty if all did."""
     ops = Counter(node.op for node in optimization.after if node.name in set(optimization.idle))
     if not ops:
         return ""
@@ -170,7 +170,7 @@ def _hidden_functions(optimization: Optimization) -> list[str]:
 
 
 def doubts(optimization: Optimization) -> Iterator[str]:
-    """What keeps changes from being ascribed."""
+    """Reasons why changes cannot be attributed to passes."""
     hidden_functions = _hidden_functions(optimization)
     if hidden_functions:
         yield (

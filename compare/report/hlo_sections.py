@@ -1,4 +1,4 @@
-"""What the page of two programs has above their values: why they differ, levels, results, kernels, rules. From JSON."""
+"""The sections of the page of two programs above their values: differences, levels, results, kernels, rules."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _RULES = (
 
 
 def sections(view: Json) -> Iterator[Section]:
-    """What needs no script, section by section."""
+    """The sections that need no script."""
     labels = entries(view, "labels")
     if reasons := list(_reasons(view, labels)):
         what = "A place is a value without a partner whose operands all have one."

@@ -59,7 +59,7 @@ def _cure(side_ledger: SideLedger, cure: LedgerCure) -> list[Cell]:
 
 
 def did(call: LedgerCall) -> str:
-    """What a call did, in a few words."""
+    """The effect of a call, in a few words."""
     if call.error:
         return "not called" if call.error == NOT_CALLED else "failed"
     parts = [_times("traced", call.traces or 0), _times("compiled", call.compilations or 0)]
@@ -78,7 +78,7 @@ def totals(side_ledger: SideLedger) -> str:
 
 
 def effect(side_ledger: SideLedger, cure: LedgerCure) -> str:
-    """What a cure changed, or why it did not apply."""
+    """The effect of a cure, or why it did not apply."""
     if cure.refused:
         return cure.refused
     counts = (

@@ -14,7 +14,7 @@ _Value = TypeVar("_Value")
 
 _MARKUP = re.compile(r"[\\`*\[\]|~#]|(?<![^\W_])_|_(?![^\W_])")
 _LEADING = re.compile(r"^(\d*)([-+=.)])(?=[-=\s]|$)")
-"""What makes a list, a rule or a heading of a line that starts with it."""
+"""Characters that turn the line they start into a list, a rule or a heading."""
 _UNCODED = re.compile(r"[`|<>&]")
 
 
@@ -26,7 +26,7 @@ def plain(text: str) -> str:
 
 
 def escape(value: _Value) -> _Value:
-    """The same data with every string in it, and every key, as `plain` has it: nothing that is made of it is markup."""
+    """The data with `plain` applied to every string and key, so that none is read as markup."""
     return each_string(value, plain)
 
 

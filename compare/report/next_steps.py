@@ -1,4 +1,4 @@
-"""What to do after a run: for each verdict the command that goes on from it."""
+"""Names the next command for each verdict of a run."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _of_pass(row: OverviewRow, workload: Workload, operands: str) -> Iterator[tu
 
 
 def _operands(record: Record, name: str) -> str:
-    """What names a workload on the command line, and how it was judged; empty where the command does not tell."""
+    """The arguments that name a workload, as it was judged; empty if the record's command does not show them."""
     words = _split_options(record.command)
     if "--tf" in words:
         return shlex.join([*_select(words, _FUNCTIONS), *_select(words, _KEPT)])

@@ -18,7 +18,7 @@ from workloads._inspection import Operation
 from workloads._raw_operations import XLA_DEVICE
 
 _DOCUMENTS = {"operations": "~1500", "xla_kernel": "~500", "hlo_opcodes": "~50"}
-"""What lectures on TensorFlow's XLA give, in round numbers and without a list."""
+"""The counts in lectures on TensorFlow's XLA, in round numbers and without a list."""
 
 _GRADIENT = {"registered": "yes", "none": "none", "missing": "no"}
 """By what is registered, whether there is a gradient: none at all, or asking for it raises."""
@@ -61,7 +61,7 @@ def _line(operation: Found) -> tuple[str, ...]:
 
 
 def _code(row: Row) -> str:
-    """What a row is in JAX, on one line; where that is nothing, what to do instead."""
+    """The counterpart of a row in JAX, on one line; without one, what to do instead."""
     code = row.jax.strip() or getattr(row, "flax", "")
     return "; ".join(line.strip() for line in code.splitlines()) if code else f"none. {row.note}"
 
@@ -71,7 +71,7 @@ def _on_cpu(operation_row: RawOperation) -> str:
 
 
 def _without_row(name: str, operation_row: RawOperation) -> str:
-    """What can be said in place of a counterpart."""
+    """The text for an operation without a row."""
     if name in PLUMBING:
         return "(plumbing)"
     parts = (("part of", operation_row.within), ("in the gradient of", operation_row.backward))

@@ -42,7 +42,7 @@ class OverviewRow:
     ratio: RatioRow | None
     attribution: tuple[tuple[str, str], ...]
     tuned: RatioRow | None = None
-    """The same of jax/tuned, where the port declares compiler options; beside the other, never in its place."""
+    """The ratio of jax/tuned, if the port declares compiler options; an addition, never a replacement."""
     programs: RatioRow | None = None
     """The ratio of the two programs under one compiler, where TensorFlow was not timed."""
 

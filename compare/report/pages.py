@@ -1,4 +1,4 @@
-"""What is shown, as data: sections of sentences, tables and charts. Consoles, HTML and Markdown have a writer each."""
+"""Pages as data: sections of sentences, tables and charts. Console, HTML and Markdown have a writer each."""
 
 from __future__ import annotations
 
@@ -282,7 +282,7 @@ class Beside:
 
 @dataclass(frozen=True)
 class Folded:
-    """What a page has behind a click, and what nothing else shows; `is_open` where it shows it at once."""
+    """Blocks that a page hides behind a click, unless `is_open`."""
 
     kind: ClassVar = "folded"
     title: str | Cell

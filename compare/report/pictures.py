@@ -58,7 +58,7 @@ GRAPH = {"bgcolor": PAPER, "rankdir": "TB", "tooltip": " "} | FONT
 
 @dataclass(frozen=True)
 class GraphFiles:
-    """What was written, and in one line why something was not."""
+    """The written files, and the reason in one line if one is missing."""
 
     written: tuple[Path, ...]
     hint: str = ""

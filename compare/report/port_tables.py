@@ -17,7 +17,7 @@ def print_port(port: Port) -> None:
 
 
 def lines_of(port: Port) -> list[str]:
-    """What was written, and what was not."""
+    """Lines on what was written, and what was not."""
     count_text = f"{port.weights} weights carried" if port.weights else "no weights carried"
     lines = [f"{port.folder}: {port.written.class_name} in model_jax.py, {count_text}"]
     lines += [f"to be written: {place}" for place in port.unwritten]

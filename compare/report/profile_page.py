@@ -87,7 +87,7 @@ def _total(kernels: Sequence[ProfiledKernel]) -> float:
 
 
 def sentences(profile: ReadProfile) -> Iterator[str]:
-    """What took longest, what passed without a kernel, and what could not be read."""
+    """Sentences on the longest kernel, on pauses, and on what could not be read."""
     if profile.kernels:
         yield _longest(profile.kernels[0])
     yield from _idle_time(profile)

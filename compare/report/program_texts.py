@@ -46,7 +46,7 @@ def opcodes(workload: Workload) -> tuple[OpcodeRow, ...]:
 
 
 def programs(workload: Workload) -> tuple[Pane, ...]:
-    """What each frontend handed to XLA; the panes of both sides, or of the one that there is."""
+    """The programs that the frontends passed to XLA: the panes of both sides, or of the only one."""
     differing = frozenset(row.opcode.rpartition(".")[2] for row in opcodes(workload) if row.difference)
     return tuple(
         _pane(SIDES[side], program.text, differing, _program_note(program))

@@ -27,7 +27,7 @@ _ROW_HEIGHT = 15
 
 @dataclass(frozen=True)
 class ReachRow:
-    """What one input may be in one pass."""
+    """The range of one input in one pass."""
 
     input: str
     pass_: str

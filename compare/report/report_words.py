@@ -1,4 +1,4 @@
-"""What the words of a report mean, in a sentence each that stands where the word does."""
+"""Explains the words of a report, each in a sentence at the place of the word."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _CASES = {
 
 
 def explain_case(case: str) -> str:
-    """What the inputs of a case are, in words.
+    """The inputs of a case, in words.
 
     Args:
       case: its name, such as `seed0` or `kinks`.

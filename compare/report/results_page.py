@@ -130,7 +130,7 @@ def _workload(name: str, workload: Workload) -> list[str]:
 
 
 def _tuning_lines(workload: Workload) -> list[str]:
-    """What the port's compiler options do; nothing where it declares none."""
+    """Lines on the effect of the port's compiler options; none if it declares none."""
     options = tables.compiler_options(workload)
     if not options:
         return []

@@ -1,4 +1,4 @@
-"""What the machine can do, and how near to that each mode comes, as text. Pure."""
+"""The limits of the machine, and each mode's multiple of them, as text. Pure."""
 
 from __future__ import annotations
 

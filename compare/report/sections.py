@@ -247,7 +247,7 @@ def _frontier(workload: Workload) -> list[Block]:
 
 
 def _modules(workload: Workload, lacks: str) -> Iterator[Block]:
-    """What each compiler made of each program, and the kernels that ran."""
+    """Blocks on the modules of each compiler and program, and on the kernels that ran."""
     cells = [cell for _, of_frontend in tables.matrix(workload) for cell in of_frontend]
     if cells:
         yield Facts([(cell.name, cell.reason) for cell in cells if cell.reason])

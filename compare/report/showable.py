@@ -39,7 +39,7 @@ def one_line(text: str) -> str:
 
 
 def printable(value: _Value) -> _Value:
-    """The same data without colour codes, and U+FFFD for what would steer a terminal or break an encoder.
+    """The data without colour codes, and with U+FFFD for characters that control a terminal or break an encoder.
 
     Reasons hold whatever a framework printed: escape sequences, lone surrogates, direction overrides.
     """
@@ -47,12 +47,12 @@ def printable(value: _Value) -> _Value:
 
 
 def on_lines(value: _Value) -> _Value:
-    """The same data printable, every string of it on one line: none makes a row of a table that is not its own."""
+    """The printable data with every string on one line, so that none adds rows to a table."""
     return each_string(value, one_line)
 
 
 def each_string(value: _Value, change: Callable[[str], str]) -> _Value:
-    """The same data with every string in it changed: of structs, dataclasses, mappings (keys too) and sequences."""
+    """The data with every string changed: in structs, dataclasses, mappings (also keys) and sequences."""
     return _map_strings(value, change)
 
 
@@ -82,7 +82,7 @@ def _make_printable(text: str) -> str:
 
 
 def part(plain: object, *keys: str) -> Any:
-    """What stands at that place of JSON that is no record; None where anything on the way is missing or null."""
+    """The value at a path of JSON that is no record; None if a part of the path is missing or null."""
     for key in keys:
         plain = plain.get(key) if isinstance(plain, Mapping) else None
     return plain

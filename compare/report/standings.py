@@ -76,7 +76,7 @@ def _tf_medians(workload: Workload) -> dict[Mode, float]:
 
 
 def _reasons(rows: Mapping[Mode, RatioRow | None]) -> Iterator[str]:
-    """What is said of each mode; modes for which the same was withheld are named together."""
+    """A sentence on each mode; modes with the same reason for withholding share one."""
     modes_by_reason: dict[str, list[Mode]] = {}
     for mode, row in rows.items():
         if row is None:
@@ -90,7 +90,7 @@ def _reasons(rows: Mapping[Mode, RatioRow | None]) -> Iterator[str]:
 
 
 def _other_modes(workload: Workload) -> Iterator[str]:
-    """What the port's other compiled modes make of it; nothing of one that it lacks or that was not timed."""
+    """Sentences on the port's other compiled modes; none on a mode that it lacks or without times."""
     for mode, how in _OTHER_MODES.items():
         row = tables.against_best(workload, mode)
         if row:

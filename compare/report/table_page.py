@@ -1,4 +1,4 @@
-"""What a notebook shows: a verdict, one table, and sentences."""
+"""The page of a result in a notebook: a verdict, one table, and sentences."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def render(name: str, verdict: str, table: Table | None, lines: Sequence[str]) -
 
 
 class Display:
-    """What a call gives back: a notebook shows it as HTML; as text it is what the command line prints."""
+    """A result of a call. A notebook shows it as HTML; its text is the output of the command line."""
 
     _text: str
     _html: str

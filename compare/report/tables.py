@@ -43,12 +43,12 @@ class RatioRow:
     null: bool
     """Identical code against itself: what the measurement cannot tell apart."""
     pair: Pair | None
-    """What is named; None where the name is not that of two modes."""
+    """The named pair of modes; None if the name is no such pair."""
 
 
 @dataclass(frozen=True)
 class ModeRow:
-    """What one mode costs, apart: to get there, and a call once there."""
+    """The costs of one mode: until the steady state, and of a call in it."""
 
     mode: str
     median: str
@@ -197,7 +197,7 @@ def matrix(workload: Workload) -> tuple[tuple[str, tuple[CellRow, ...]], ...]:
 
 
 def compiler_options(workload: Workload) -> str:
-    """What jax/tuned was compiled with, as XLA_FLAGS would say it; empty where the port declares nothing."""
+    """The compiler options of jax/tuned, as in XLA_FLAGS; empty if the port declares none."""
     return " ".join(f"{name}={numbers.scalar(value)}" for name, value in workload.compiler_options.items())
 
 
@@ -221,7 +221,7 @@ def page_faults_in_words(workload: Workload) -> str:
 
 
 def _without_faults(timing: Timing) -> str:
-    """What the port takes where its memory is kept; empty where that was not measured."""
+    """The port's time with retained memory; empty if it was not measured."""
     ratio, fault_count = recorded_ratio(timing, Pair(JAX_RETAINED, PORT)), _page_faults(timing, JAX_RETAINED)
     if ratio is None or ratio.withheld or fault_count is None:
         return ""
@@ -248,19 +248,19 @@ def environment(record: Record) -> tuple[tuple[str, tuple[tuple[str, str], ...]]
 
 
 def main_pass(workload: Workload) -> str:
-    """What was compiled, profiled and timed, in words; empty in records of older versions."""
+    """The pass that was compiled, profiled and timed, in words; empty in records of older versions."""
     if workload.unrolled:
         return f"{workload.unrolled} training steps in one program, times per step"
     return PASS_WORDS.get(workload.main_pass, workload.main_pass)
 
 
 def other_pass(workload: Workload) -> str:
-    """The same where it is not the default; else empty."""
+    """The main pass in words if it is not the default; else empty."""
     return main_pass(workload) if workload.main_pass and workload.main_pass != default_pass(workload.passes) else ""
 
 
 def cost(workload: Workload) -> str:
-    """What the mathematics needs, with its source; empty where the workload does not say."""
+    """The operations and bytes that the mathematics needs, with the source; empty if the workload declares none."""
     declared_cost = present(workload.cost)
     if declared_cost is None:
         return ""

@@ -1,4 +1,4 @@
-"""What XLA makes of both programs for a device, as parts of pages. Pure."""
+"""Blocks of pages on both programs compiled for a device. Pure."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _figures(name: str, target: Target, sides: Sequence[str]) -> Table:
 
 
 def launch_table(side: str, cell: OnTarget, levels: Mapping[int, Levels] | None = None) -> Table:
-    """What is launched of a program, most bytes first.
+    """The table of a program's launches, most bytes first.
 
     Args:
       levels: by the number of a launch, what it opens to.

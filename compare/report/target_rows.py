@@ -1,4 +1,4 @@
-"""What XLA makes of both programs for a device, as text that pages and the console share. Pure."""
+"""Text on both programs compiled for a device, for pages and the console. Pure."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def of_sides(target: Target) -> dict[str, OnTarget]:
 
 
 def sentence(name: str, target: Target) -> str:
-    """What a user of the port finds on the device that a user of TensorFlow's program does not, without a full stop."""
+    """A sentence, without a full stop, on the differences between port and original on the device."""
     tf, jax = of_sides(target).values()
     if tf.reason and jax.reason:
         why = f": {brief(jax.reason)}" if tf.reason == jax.reason else ""
@@ -57,7 +57,7 @@ def sentence(name: str, target: Target) -> str:
 
 
 def brief(reason: str) -> str:
-    """As much of a reason as a sentence has room for: compilers give pages of it."""
+    """The beginning of a reason that fits into a sentence: compilers give pages of text."""
     line = " ".join(reason.split())
     return line if len(line) <= _LONGEST_REASON else f"{line[:_LONGEST_REASON]} …"
 
@@ -81,7 +81,7 @@ def figures(target: Target) -> Iterator[Figure]:
 
 
 def bound(cell: OnTarget) -> str:
-    """What a call takes at least, and by what: "45.2 ns by memory"."""
+    """The least time of a call and its bound: "45.2 ns by memory"."""
     seconds = numbers.seconds(cell.bound_s)
     return f"{seconds} by {cell.bound_by}" if cell.bound_by else seconds
 

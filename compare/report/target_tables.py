@@ -1,4 +1,4 @@
-"""What XLA makes of both programs for devices, on a terminal: a table, then what differs, and each note once."""
+"""Shows both programs compiled for devices on a terminal: a table, then the differences, and each note once."""
 
 from __future__ import annotations
 

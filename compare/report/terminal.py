@@ -37,7 +37,7 @@ class PlainConsole(Console):
             yield segment if segment.control else Segment(printable(segment.text), segment.style)
 
     def print(self, *objects: Any, **how: Any) -> None:
-        """As Rich does.
+        """See rich.console.Console.
 
         Raises:
           UnwrittenError: what it is printed to leads to a full disk.
@@ -46,7 +46,7 @@ class PlainConsole(Console):
             super().print(*objects, **how)
 
     def end_capture(self) -> str:
-        """What was captured; even then Rich writes something.
+        """The captured text; even then Rich writes something.
 
         Raises:
           UnwrittenError: as `print`.

@@ -124,7 +124,7 @@ def _median(timing: Timing, mode: str) -> Number:
 
 
 def _complaint(gates: Mapping[str, PeerGate]) -> str:
-    """What the failing gates say."""
+    """The messages of the failing gates."""
     failing = {name: gate.message for name, gate in gates.items() if gate.verdict == "fail"}
     return "; ".join(f"{name}: {message}" if message else f"{name} fails" for name, message in failing.items())
 

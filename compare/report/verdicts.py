@@ -1,4 +1,4 @@
-"""What the judges said: of the run, of a workload, of each gate and each leaf. Nothing is judged again here."""
+"""The verdicts on the run, on a workload, and by gate and leaf. Nothing is judged again here."""
 
 from __future__ import annotations
 

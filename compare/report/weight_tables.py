@@ -64,7 +64,7 @@ def _of_optimizer(optimizer: CarriedOptimizer) -> Sequence[str]:
 
 
 def _lines_left(allowances: Mapping[str, str]) -> Sequence[str]:
-    """What stays as it is; several for one reason in one line."""
+    """Lines on attributes that stay; several with one reason share a line."""
     by_reason: dict[str, list[str]] = defaultdict(list)
     for path, reason in allowances.items():
         by_reason[reason].append(path)

@@ -38,7 +38,7 @@ _QUOTED = re.compile(r"""(?=["']([^"'\n]{2,500})["'])""")
 
 
 _OF_THE_KERNEL = ("/proc/", "/sys/", "/dev/")
-"""What they say is another thing each time, or no file's bytes."""
+"""Folders whose files change at each read, or have no bytes."""
 
 
 class Unknown(Exception):
@@ -125,7 +125,7 @@ def folder_digest(folder: Path, without: Path) -> str:
 
 
 def named_in(folder: Path, without: Path) -> dict[str, str]:
-    """What the sources below a folder name in quotes and may read.
+    """The paths that the sources below a folder name in quotes, and may read.
 
     Files and folders that lie elsewhere, what begins like a checkpoint of TensorFlow, and environment variables.
 
@@ -168,7 +168,7 @@ def _is_apart(place: Path, folder: Path, without: Path) -> bool:
 
 
 def file_stamp(path: Path) -> str:
-    """What changes when a file changes.
+    """A stamp that changes when a file changes.
 
     Raises:
       Unknown: it cannot be read.

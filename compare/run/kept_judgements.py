@@ -56,7 +56,7 @@ class _Signature(msgspec.Struct, frozen=True):
 
 
 class _Times(msgspec.Struct, frozen=True):
-    """What timing a workload needs, without its arrays and the artifacts."""
+    """The data that timing a workload needs, without its arrays and the artifacts."""
 
     modes: dict[str, list[str]]
     programs: dict[str, _Signature]

@@ -1,4 +1,4 @@
-"""What a verdict on one workload consists of: checks that are planned before anything runs, the cheapest first.
+"""Plans the checks of one workload before anything runs, the cheapest first.
 
 A check is a step of the progress. As soon as it is done, a line says what is known by then.
 """

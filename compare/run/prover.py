@@ -75,7 +75,7 @@ class Port:
 
 @dataclass(frozen=True)
 class Judged:
-    """What was found of a port.
+    """The judgement of a port.
 
     Attributes:
       name: of its workload.
@@ -119,7 +119,7 @@ class Prover:
         self._stack.close()
 
     def judge(self, ports: Sequence[Port], size: str | None, pairs: int, parity_only: bool = False) -> list[Judged]:
-        """What is found of each port; those that are not known yet share one run, and so its processes.
+        """The judgement of each port; unknown ones share one run and its processes.
 
         Args:
           size: None takes each workload's size of the tour.

@@ -34,7 +34,7 @@ NARROW_FLOATS = (
 """Flags of x86-64, then of 64-bit Arm: https://docs.kernel.org/arch/arm64/elf_hwcaps.html. f16c only converts."""
 
 INTERRUPTED = "interrupted"
-"""What a failure of both sides begins with where somebody wanted no more."""
+"""The prefix of a failure of both sides after an interrupt."""
 
 
 def environment(sides: Mapping[str, Mapping[str, Scalar]]) -> Environment:
@@ -171,7 +171,7 @@ def _with(part: Workload, measurements: Measurements) -> Workload:
 
 
 def with_missing(parts: Mapping[str, Workload], names: Sequence[str], reason: str) -> dict[str, Workload]:
-    """What was judged stands, and says that more was asked for.
+    """The judged parts, each with the names of the missing ones.
 
     Args:
       parts: of what was judged, by name.
@@ -220,7 +220,7 @@ def narrow_floats() -> str:
 
 
 def _of_processor(*keys: str) -> Iterator[str]:
-    """What Linux says under these keys: that of each processor, in order."""
+    """The values of these keys in Linux's list of processors, in order."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

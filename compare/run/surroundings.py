@@ -75,7 +75,7 @@ def look(variables: Mapping[str, str] = os.environ, memory: Path = MEMORY) -> Su
 
 
 def gpus(nvidia_smi: str | None) -> tuple[str, ...]:
-    """What the driver says of each GPU.
+    """The driver's description of each GPU.
 
     Args:
       nvidia_smi: the program that asks it; None where there is none.

@@ -31,7 +31,7 @@ class WatchedFiles:
 
     @property
     def paths(self) -> set[Path]:
-        """What both sides have imported so far, and all Python files beside the ports: one may be imported next."""
+        """The files that both sides have imported, and all Python files beside the ports, which may be next."""
         beside = (path for port in self._ports for path in port.parent.glob("*.py"))
         return {*self._ports, *beside, *(path for paths in self._imports.values() for path in paths)}
 
@@ -72,7 +72,7 @@ class WatchedFiles:
 
 
 def stamp(path: Path) -> Stamp:
-    """What tells a file from what it was before."""
+    """A stamp that changes when a file changes."""
     try:
         status = path.stat()
     except OSError:

@@ -178,7 +178,7 @@ def _without_times(judgements: Mapping[str, Judgement], request: Request) -> dic
 
 
 def _stop_run(judgements: Mapping[str, Judgement], request: Request) -> dict[str, Judgement]:
-    """What was judged of a run that stops at the first failure: what holds says that it is not timed."""
+    """The judgements of a run that stops at the first failure; those that hold say that they are not timed."""
     reason = "stopped at the first failure"
     note = Failure("both sides", "timing", reason)
     parts = {

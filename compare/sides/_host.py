@@ -1,4 +1,4 @@
-"""What a worker answers requests with: an object whose public methods are the requests that it answers."""
+"""The base class of hosts: a worker answers requests by the public methods of its host."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Host:
     @classmethod
     @functools.cache
     def methods(cls) -> dict[str, Method]:
-        """What it answers, by name."""
+        """The requests that it answers, by name."""
         return {name: method for name, method in methods_of(*cls._declaring()).items() if name not in vars(Host)}
 
     @classmethod

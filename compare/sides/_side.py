@@ -1,4 +1,4 @@
-"""What a side is to its callers, live or recorded, and how it fails."""
+"""The interface of a side, live or recorded, and its errors."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class SideError(Foreseen):
         """Whose result did not come; empty where it is that of no mode or of no pass."""
 
     def of(self, parameters: Parameters) -> Self:
-        """The same error, which tells whose result did not come."""
+        """The error with the mode, pass and case of the missing result."""
         self.mode, self.pass_ = str(parameters.get("mode", "")), str(parameters.get("pass_", ""))
         return self
 

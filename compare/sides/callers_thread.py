@@ -61,7 +61,7 @@ class CallersThread:
 
 
 def _answer(result: Future[Any], call: Callable[[], Any]) -> None:
-    """What a call raises is the job's to handle; an interrupt, or an exit, is also this thread's."""
+    """Answer with the result of a call; an interrupt or an exit is also raised in this thread."""
     try:
         result.set_result(call())
     except BaseException as error:

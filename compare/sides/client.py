@@ -65,7 +65,7 @@ _ERRORS = {
 
 
 def failure(side: str, doing: str, answer: Mapping[str, Any], is_lost: bool = False) -> SideError:
-    """What a side answered with, as an error of its kind.
+    """The error that a side's answer describes.
 
     Args:
       is_lost: whether the worker is gone.
@@ -203,7 +203,7 @@ class LiveSide(Side):
 
     @property
     def log(self) -> str:
-        """What the worker wrote to its standard output and error so far."""
+        """The worker's standard output and error so far."""
         return self._log.read_text(errors="replace")
 
     @property
@@ -287,7 +287,7 @@ class LiveSide(Side):
         raise SideError(self.name, doing, reason, is_lost=True)
 
     def _not_ours(self, doing: str, text: str) -> SideError:
-        """What else writes to the pipe of replies makes all that follows worthless: the worker is ended."""
+        """End the worker: another writer to the pipe of replies makes all further replies unreliable."""
         self.close()
         reason = f"expected the reply to this request, found {text}: the port's code writes to the files of its worker"
         return SideError(self.name, doing, reason, is_lost=True)

@@ -1,4 +1,4 @@
-"""What keeps both frameworks on one device, each leaving memory to the other, their products rounded alike."""
+"""Variables that keep both frameworks on one device, with shared memory and equal rounding of products."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ def missing(worker: DeviceWorker, device: Device) -> str:
 
 
 def advice(platform: DevicePlatform) -> str:
-    """What to do so that a platform can be compiled for: a checkout has an environment beside its own."""
+    """Advice on how to compile for a platform: a checkout has a second environment for it."""
     checkout = Path(__file__).parents[2] / "Makefile"
     if checkout.exists():
         return f"run `make targets` in {checkout.parent}"

@@ -33,7 +33,7 @@ _INSIDE = re.compile(r"\{\{function_node [^}]*\}\} ?|Traceback \(most recent cal
 _NAMED = re.compile(r"^[A-Z]\w*(Error|Exception|Interrupt|Exit|Warning): ")
 _OWN = "compare|jaxport|tf_reference|workloads"
 _MISTAKEN = re.compile(rf"module '({_OWN})[.']|from '({_OWN})[.']|No module named '({_OWN})[.']")
-"""What Python says of a module that is not the one that was meant."""
+"""Python's messages about a module that is not the intended one."""
 _BEYOND_32_BITS = re.compile(r"^OverflowError: .*out of bounds for u?int32\b")
 _OUT_OF_TABLE = re.compile(r"= -?\d+ is (?:not in|out of range) \[0, (\d+)\)")
 _PLACED = re.compile(r"\.py:\d+|\.py\", line \d+")
@@ -64,7 +64,7 @@ def explain(error: BaseException) -> str:
 
 
 def _out_of_table(text: str) -> str:
-    """What to do where TensorFlow refuses an index, which may be an input that was drawn without a range."""
+    """Advice if TensorFlow refuses an index, which may be an input that was drawn without a range."""
     table = _OUT_OF_TABLE.search(text)
     if table is None:
         return ""
@@ -72,7 +72,7 @@ def _out_of_table(text: str) -> str:
 
 
 def _narrow_integer(text: str) -> str:
-    """What to do where a number needs 64 bits in a port that has not asked for them."""
+    """Advice if a number needs 64 bits in a port that has not enabled them."""
     if not _BEYOND_32_BITS.search(text):
         return ""
     return (
@@ -82,7 +82,7 @@ def _narrow_integer(text: str) -> str:
 
 
 def _same_name(message: str, place: str) -> str:
-    """What to do where the user's code meant a module of its own that has the name of one of jaxport's."""
+    """Advice if the user's code has a module with the name of one of jaxport's."""
     attribute, file = _MISTAKEN.search(message), _FILE.search(place)
     if not attribute or not file:
         return ""
@@ -98,7 +98,7 @@ def _before(lines: Sequence[str], frames: Sequence[int]) -> list[str]:
 
 
 def _after(lines: Sequence[str], frames: Sequence[int]) -> list[str]:
-    """What follows the frames that a message lists, without the source line that is quoted below the last of them."""
+    """The text behind the frames that a message lists, without the source line below the last frame."""
     if not frames:
         return []
     rest = list(lines[frames[-1] + 1 :])

@@ -93,7 +93,7 @@ class Worker(Host):
         return Loaded(**facts)
 
     def layers(self, *arguments: Any) -> tuple[LayerCalls, Arrays]:
-        """As the framework has it, but for arrays of dtypes that do not travel."""
+        """See the framework; leaves out arrays with dtypes that cannot be sent."""
         calls, arrays = self._framework.layers(*arguments)
         return calls, _sendable(arrays)
 

@@ -61,7 +61,7 @@ def describe_end(code: int) -> str:
 
 
 def last_words(log: str, code: int) -> str:
-    """What explains an end, as text to follow it: fatal lines, and the Python line that was being run.
+    """The explanation of a worker's end, as text to append: fatal lines, and the last Python line.
 
     Args:
       code: that of the process; below 0 the signal that ended it.

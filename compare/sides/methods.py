@@ -80,7 +80,7 @@ class Method:
         return inspect.BoundArguments(self.signature, arguments)  # pyright: ignore[reportArgumentType]
 
     def pack_result(self, result: Any) -> Reply:
-        """What the method returns, as a reply."""
+        """The result of the method as a reply."""
         value: Any = None
         arrays: dict[str, np.ndarray] = {}
         for type_, part in zip(self.results, result if self.in_parts else [result], strict=True):

@@ -40,7 +40,7 @@ class ModelWorker:
         self._worker = Replaceable("models", timeout_s, stack, python)
 
     def inspect(self, target: str, inputs: Sequence[Input], custom: Sequence[str] = ()) -> Inspection:
-        """What is in a model.
+        """The contents of a model.
 
         Args:
           target: the folder of a SavedModel, a .keras or .h5 file, or FILE.py:NAME.
@@ -101,7 +101,7 @@ class ModelWorker:
             return request(Models.saved_model)(self._worker, folder)
 
     def _archive(self, target: str, custom: Sequence[str]) -> Inspection:
-        """What the archive says; built too where that is safe, in a request of its own, which may end the worker."""
+        """The contents of the archive, and of the built model if that is safe, by a request that may end the worker."""
         with reading(target):
             archive = request(Models.keras_archive)(self._worker, Path(target))
         if archive.not_traced:

@@ -31,7 +31,7 @@ class OperationWorker:
         return request(Models.operations)(self._worker)
 
     def try_expressions(self, expressions: Sequence[Expression]) -> Tried:
-        """What becomes of expressions, and of the operations in them.
+        """The results of trying expressions, and of the operations in them.
 
         Raises:
           SideError: an expression cannot be traced, or the worker is lost.

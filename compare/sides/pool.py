@@ -28,7 +28,7 @@ class Source:
 
 
 def live_device(sources: Mapping[str, Source]) -> Device:
-    """What the live sides compute on; the CPU where all are recorded.
+    """The device of the live sides; the CPU if all are recorded.
 
     Args:
       sources: by side.

@@ -1,4 +1,4 @@
-"""What all code of a process shares: a port that changes it changes what is judged after it, or how it is judged.
+"""Watches the shared state of a process: a port that changes it affects later judgements.
 
 Looked at once the framework is there, and again after a workload. Who means to hide a change can: this finds what is
 careless, and what would otherwise be somebody else's false verdict. Environment variables that an installed package
@@ -18,7 +18,7 @@ from types import FrameType
 import numpy as np
 
 OURS = ("compare", "workloads", "jaxport", "tf_reference", "numpy")
-"""What the worker itself works with: where a port replaces a function of these, nothing that it hands over counts."""
+"""Packages that the worker itself uses: if a port replaces a function of these, none of its results count."""
 
 _LIBRARIES = ("jax", "jax.numpy", "jax.lax", "jax.nn", "jax.random", "tensorflow", "tensorflow.math", "tensorflow.nn")
 _NUMPY = ("numpy", "numpy.linalg", "numpy.random", "numpy.testing")
@@ -45,7 +45,7 @@ class ProcessState:
         self._functions = dict(_functions())
 
     def find_changes(self, settings: Mapping[str, str]) -> list[str]:
-        """What is another one now, each with both values; of the environment, which may hold secrets, names alone."""
+        """The changes with both values; for the environment, which may hold secrets, only names."""
         now = _shared_state() | dict(settings)
         ours = {f"{_VARIABLE}{name}" for name in self._of_packages}
         names = [name for name in (self._shared.keys() | now.keys()) - ours if self._shared.get(name) != now.get(name)]

@@ -1,4 +1,4 @@
-"""What this program must not leave behind, however it ends: the processes that it started, and its scratch folders."""
+"""Processes and scratch folders of this program, which it must not leave behind, however it ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the peers share: passes of a TensorFlow twin under jax.jit, asked for through JAX's half of the protocol."""
+"""The base of peers: passes of a TensorFlow twin under jax.jit, behind JAX's half of the protocol."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _REFUSAL = "a peer is judged by its float32 results and its time, and gives noth
 
 
 class NotInstalled(Unsupported, ImportError):
-    """What a peer needs is not there; the message says what to install.
+    """A package of a peer is missing; the message says what to install.
 
     An ImportError, since it is raised while the worker imports the peer; Unsupported, so that it is reported in
     one line.
@@ -117,7 +117,7 @@ class Peer(Framework, ABC):
     def outputs(
         self, mode: str, pass_: str, case: str, dtype: str, sent: Arrays | None = None
     ) -> dict[str, np.ndarray]:
-        """What the forward pass returns in float32."""
+        """The outputs of the forward pass in float32."""
         if (pass_, dtype) != (FORWARD, "float32"):
             _refuse(f"{pass_} in {dtype}")
         program = self.stage(pass_, case)

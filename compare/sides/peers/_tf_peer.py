@@ -1,4 +1,4 @@
-"""What the peers share that start from the twin as TensorFlow builds it."""
+"""The base of peers that start from TensorFlow's twin."""
 
 from __future__ import annotations
 
