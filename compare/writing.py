@@ -14,7 +14,7 @@ from compare import leftovers
 from compare.errors import Foreseen
 
 PARTIAL = ".jaxport-partial."
-"""What the name of a file begins with that is not yet whole: no user's file is named so, since these are removed."""
+"""The prefix of incomplete files, which are removed: no user's file has it."""
 
 _clean_folders: set[Path] = set()
 """Folders where this program has removed what killed ones left."""
@@ -26,7 +26,7 @@ class UnwrittenError(Foreseen):
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """What the system says of a full disk names no file: here it does.
+    """Add the file's name to errors such as that of a full disk.
 
     Raises:
       UnwrittenError: in place of any OSError.

@@ -12,7 +12,7 @@ from compare import files, protobufs
 from workloads._foreign import MEBIBYTE
 
 SUFFIX = ".xplane.pb"
-"""What the names of such files end in."""
+"""The suffix of such files."""
 
 MOST_BYTES = 1024 * MEBIBYTE
 """The largest profile: a minute of small operations has a tenth of it."""

@@ -1,4 +1,4 @@
-"""What fills each parameter of a lowered program, and what each of its results is called."""
+"""Finds the source of each parameter of a lowered program, and the names of its results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from workloads._state_names import Own, owner_and_part
 
 @dataclass(frozen=True)
 class Source:
-    """What fills a flat argument, as `workloads._framework.Parameter` has it."""
+    """The source of a flat argument, as in `workloads._framework.Parameter`."""
 
     kind: ParameterKind
     name: str
@@ -25,14 +25,14 @@ class Source:
     part: str = ""
 
     def parameter(self, aval: Any) -> Parameter:
-        """The same with the shape and type of an abstract value."""
+        """The parameter with the shape and type of an abstract value."""
         return Parameter(self.kind, self.name, tuple(aval.shape), str(aval.dtype), self.owner, self.part)
 
 
 def parameter_sources(
     session: Session, pass_: str, arguments: Sequence[Any]
 ) -> tuple[list[Source], dict[str, np.ndarray]]:
-    """What fills each flat argument, and the values of the states.
+    """The source of each flat argument, and the values of the states.
 
     Args:
       session: the twin in one float type.

@@ -145,7 +145,7 @@ def carry_weights(
 
 @contextmanager
 def judges() -> Iterator[None]:
-    """Inside, jaxport's other packages can be imported, and what a caller can put right is a RequestError."""
+    """Make jaxport's other packages importable in the block, and errors that a caller can correct a RequestError."""
     with neighbours():
         from compare.api.in_python import in_python
         from compare.errors import Foreseen

@@ -1,4 +1,4 @@
-"""What a training step leaves, in a checkpoint of Orbax, which comes with Flax."""
+"""Writes the states of a training step to a checkpoint of Orbax, which comes with Flax."""
 
 from __future__ import annotations
 

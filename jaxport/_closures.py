@@ -14,7 +14,7 @@ Found = TypeVar("Found")
 
 
 def use_staged(use: Callable[[Any], Found], stage: Callable[[], Any], rebuild: Callable[[], Any]) -> Found:
-    """What `use` makes of a staged function; one that met an array of another trace is built anew, once.
+    """The result of `use` on a staged function; if that met an array of another trace, it is built again, once.
 
     A model that makes its weights when it is first called, or stores its moving averages, keeps an array of that
     trace, and every later one stumbles over it.

@@ -1,4 +1,4 @@
-"""What detectors compute on boxes, for one image: overlaps, suppression, proposals, RoIAlign, matching.
+"""Operations of detectors on boxes, for one image: overlaps, suppression, proposals, RoIAlign, matching.
 
 A box is y1, x1, y2, x2 in pixels. Every shape is static: what is missing is padded and marked invalid. Choices are
 made on whole numbers (see workloads/_detection.py).

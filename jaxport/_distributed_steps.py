@@ -69,7 +69,7 @@ def handed_over(model: Model, mesh: Mesh) -> Step:
 
 
 def in_turn(parts: Parts, strategy: str) -> Callable[..., tuple[Any, Any, Any]]:
-    """What replicas compute, on one device: right, or with a mistake that has to be seen."""
+    """The replicas' computation on one device: right, or with a mistake that judges must detect."""
     gradients, update = jax.jit(parts.gradients), jax.jit(parts.update)
 
     def step(divide: Any, parameters: Any, state: Any, *inputs: Any) -> tuple[Any, Any, Any]:
@@ -85,5 +85,5 @@ def in_turn(parts: Parts, strategy: str) -> Callable[..., tuple[Any, Any, Any]]:
 
 
 def spec_of(axis: int | None) -> PartitionSpec:
-    """What says that an input is divided along an axis; None: that every device has the whole."""
+    """The partition of an input that is divided along an axis; None if every device has all of it."""
     return PartitionSpec() if axis is None else PartitionSpec(*[None] * axis, AXIS)

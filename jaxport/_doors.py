@@ -84,7 +84,7 @@ def locate(
 def doctor(
     model: Any, inputs: Mapping[str, str] | None = None, *, custom: Sequence[str] = (), timeout_s: float = 300
 ) -> DoctorReport:
-    """What is in a model, and what will hurt when it is ported.
+    """List the parts of a model, and what will be hard to port.
 
     A worker reads the model. A Keras model of this process is saved to a temporary file first.
 

@@ -1,4 +1,4 @@
-"""What a port calls that is no program of JAX's: Python at run time, or TensorFlow."""
+"""Finds calls of a port that JAX does not compile: Python at run time, or TensorFlow."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ from workloads._spec import Arrays
 from workloads._unroll import unroll
 
 _PLATFORMS: dict[Platform, str] = {"cpu": "cpu", "gpu": "cuda", "tpu": "tpu"}
-"""As jax.export calls them."""
+"""The names of platforms in jax.export."""
 
 _NO_OPTIMIZER = "JAX has no graph optimizer with switches: XLA alone rewrites a program"
 
@@ -203,7 +203,7 @@ class Jax(Framework):
         return self._loaded.keep(program, *executables[key])
 
     def optimized(self, handle: int) -> Optimized:
-        """What XLA made of a compiled program."""
+        """The optimized module of a compiled program."""
         _, executable = self._loaded.compiled(handle)
         return Optimized(executable.optimized_module, executable.temp_bytes, executable.executable_bytes)
 
@@ -255,7 +255,7 @@ class Jax(Framework):
         self._loaded.drop(mode)
 
     def digest(self, target: str | int) -> str:
-        """What XLA makes of the main pass in a mode, or made of a compiled program."""
+        """A digest of the code of the main pass in a mode, or of a compiled program."""
         if isinstance(target, int):
             return digest(self._loaded.compiled(target)[1].loaded)
         session = self._loaded.session("float32")

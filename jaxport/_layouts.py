@@ -43,7 +43,7 @@ def _is_one_of(weight: np.ndarray, by_first: Mapping[int, np.ndarray]) -> bool:
 
 
 def in_canonical_layout(model: Model) -> Model:
-    """The same model over the canonical weights: what `from_weights` does to them becomes a part of every pass.
+    """The model over the canonical weights: every pass includes `from_weights`.
 
     Programs of both sides then take the same arrays.
     """

@@ -126,7 +126,7 @@ def _data(arguments: Sequence[Any], inputs: int) -> tuple[Any, Any]:
 
 
 def _beside(state: Any, parameters: Any) -> dict[str, Any]:
-    """What a step changes in a state beside the variables: no keys, since nothing is drawn by them."""
+    """The parts of a state that a step changes besides the variables, without keys: they draw nothing."""
     fields = (field for field in dataclasses.fields(state) if field.metadata.get("pytree_node", True))
     values = {field.name: getattr(state, field.name) for field in fields if field.name not in parameters}
     return {name: value for name, value in values.items() if not any(map(_is_key, jax.tree.leaves(value)))}

@@ -27,7 +27,7 @@ UNKNOWN_SIZE = 32
 """Taken where the model leaves a size of its input open; that of a batch is 1."""
 
 FLAGS = {"train": False, "training": False, "deterministic": True, "is_training": False}
-"""What a call for inference says, where a module does not say so itself."""
+"""Arguments of a call for inference, unless a module fixes them."""
 
 Shapes = Mapping[str, tuple[int, ...]]
 Told = dict[str, Plain]

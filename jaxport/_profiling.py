@@ -1,4 +1,4 @@
-"""What XLA ran in one call, as JAX's profiler saw it."""
+"""Reads the kernels of one call from JAX's profiler."""
 
 from __future__ import annotations
 

@@ -308,7 +308,7 @@ def _check_compiled(mode: str, judgement: Judged) -> None:
 
 
 def _prove(prover: Prover, port: Port, size: str | None, pairs: int, parity_only: bool = False) -> Judged:
-    """What was judged of a port that holds.
+    """The judgement of a port that holds.
 
     Raises:
       Refused: it does not, or a result is missing; one sentence a line.
@@ -336,7 +336,7 @@ def _wrong(name: str, part: Workload) -> Sequence[str]:
 
 
 def _or_fail(ask: Callable[[], Result]) -> Result:
-    """What was asked for; else the test fails with the reason, and without a traceback."""
+    """The result of a request; on an error the test fails with the reason, without a traceback."""
     try:
         with _refusing():
             return ask()

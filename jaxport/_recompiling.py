@@ -1,4 +1,4 @@
-"""What JAX traces, lowers and compiles in each call of a stream, as `jax.monitoring` tells it."""
+"""Watches what JAX traces, lowers and compiles in each call of a stream, by `jax.monitoring`."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Watched:
         )
 
     def probe(self, before: Named, after: Named, body: bool) -> Seen:
-        """What a call does in an empty cache that holds another call alone.
+        """The effect of a call in a cache that holds only another call.
 
         Args:
           before: the call that fills the cache.

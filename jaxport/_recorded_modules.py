@@ -69,7 +69,7 @@ class Recording:
         self._idle, self._started = False, 0
 
     def within(self, module: Any, call: Callable[..., Any]) -> Any:
-        """What a method gives, not noted: calls in it are those of parts of its module."""
+        """The result of a method that is not noted: calls in it belong to parts of its module."""
         if self._idle or (self._open and self._open[-1].module is module):
             return call()
         self._open_call(Seen(module, type(module).__name__, -1, self._open[-1] if self._open else None))
@@ -92,7 +92,7 @@ class Recording:
         copy_call: Callable[..., Any],
         weights: Callable[[], tuple[str, ...]],
     ) -> Any:
-        """What a call gives, noted.
+        """Note a call: its result.
 
         Args:
           positional: what it is given by position.
@@ -172,7 +172,7 @@ def _path(seen_call: Seen, path_of: Mapping[int, str]) -> str:
 
 @contextmanager
 def enter(recording: Recording) -> Iterator[None]:
-    """Inside, every call of a Flax module is noted."""
+    """Note every call of a Flax module in the block."""
     originals = [(kind, name, method) for kind in _below(nnx.Module) for name, method in _methods(kind)]
     for kind, name, original in originals:
         setattr(kind, name, (_note if name == "__call__" else _within)(recording, original))
@@ -270,7 +270,7 @@ def _is_array(value: Any) -> bool:
 
 
 def _is_whole(value: Any) -> bool:
-    """What is not taken apart: modules and variables are trees too."""
+    """Whether a value stays whole: modules and variables are trees too."""
     return isinstance(value, nnx.Pytree | nnx.Variable | linen.Module)
 
 

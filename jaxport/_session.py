@@ -151,7 +151,7 @@ class Session:
         return array.astype(weight.dtype)
 
     def scalar(self, parameters: Any, *inputs: jax.Array) -> jax.Array:
-        """What gradients are taken of: the loss, or without one all outputs through a fixed cotangent."""
+        """The scalar that is differentiated: the loss, or without one all outputs times a fixed cotangent."""
         if self.model.loss is not None:
             return self.model.loss(parameters, *inputs)
         return _contract(self.model.forward(parameters, *inputs))
@@ -169,7 +169,7 @@ class Session:
         return jnp.asarray(array.astype(dtype_in(array.dtype, self.dtype), copy=False))
 
     def _unroll(self, parameters: Any, state: Any, *batches: jax.Array) -> tuple[Any, Any, jax.Array]:
-        """As a step, over batches [steps, ...]; the losses are [steps]."""
+        """A step over batches [steps, ...]; the losses are [steps]."""
         step: Any = self.model.step
 
         def one(carry: tuple[Any, Any], batch: tuple[jax.Array, ...]) -> tuple[tuple[Any, Any], jax.Array]:
@@ -220,7 +220,7 @@ def _alike(actual: np.ndarray, expected: np.ndarray) -> bool:
 
 
 def _keeps_64_bits(twin: Twin) -> bool:
-    """What the environment says, where it says anything; else whether an input is a float of 64 bits."""
+    """Whether to keep 64 bits: as the environment says, or else if an input is a float of 64 bits."""
     if _X64 in os.environ:
         return _has_64_bits()
     case = next(iter(twin.cases.values()))

@@ -206,7 +206,7 @@ class Strategies(Distributing):
         return Placed(makers[strategy](), keep, keep, _inputs(session, [NamedSharding(mesh, spec) for spec in specs]))
 
     def _divider(self, session: Session) -> Callable[[Sequence[Any]], list[list[Any]]]:
-        """What gives each device's part of the inputs."""
+        """A function that divides the inputs among devices."""
         axes, devices = [self._division.axes[name] for name in session.twin.inputs], len(jax.devices())
 
         def parts(inputs: Sequence[Any]) -> list[list[Any]]:

@@ -39,7 +39,7 @@ def convolve(images: jax.Array, kernel: jax.Array) -> jax.Array:
 
 
 def _multiply(images: jax.Array, kernel: jax.Array) -> jax.Array:
-    """The same as one product of matrices."""
+    """The convolution as one product of matrices."""
     parts = jnp.concatenate(list(shift_images(images, len(kernel))), axis=-1)
     places = _places(kernel)
     return (parts.reshape(-1, len(places)) @ places).reshape(*images.shape[:-1], -1)

@@ -68,7 +68,7 @@ def depthwise(images: jax.Array, kernel: jax.Array) -> jax.Array:
 
 
 def shifted_products(images: jax.Array, size: int, places: Iterable[jax.Array]) -> jax.Array:
-    """What every place of a kernel meets, times the weights [channels] of that place, added up.
+    """The sum over the kernel's positions of shifted images times the weights [channels] of the position.
 
     Args:
       images: [batch, h, w, channels].
@@ -86,7 +86,7 @@ def _places(kernel: jax.Array) -> Iterator[jax.Array]:
 
 
 def shift_images(images: jax.Array, size: int) -> Iterator[jax.Array]:
-    """What every place of a kernel meets: images, shifted by up to half a kernel each way.
+    """The images at each position of a kernel: shifted by up to half a kernel each way.
 
     Args:
       images: [batch, h, w, channels].

@@ -153,7 +153,7 @@ Part = Callable[..., jax.Array]
 
 
 def parts(graph: nnx.GraphDef[Any]) -> list[Part]:
-    """What patches go through, in order: cut and preprocessed, the stages, classified."""
+    """The parts of the model in order: patches and preprocessing, the stages, the classifier."""
 
     def stage(index: int, parameters: Parameters, x: jax.Array) -> jax.Array:
         return nnx.merge(graph, parameters).stage(index, x)

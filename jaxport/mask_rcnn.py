@@ -164,7 +164,7 @@ def build(dimensions: Dimensions, dtype: str) -> Model:
 
 
 class Finder:
-    """What the parts of the detector do together, as pure functions of their parameters."""
+    """The parts of the detector as pure functions of their parameters."""
 
     def __init__(self, dimensions: Dimensions, dtype: str) -> None:
         self.sizes = dimensions

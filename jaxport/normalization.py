@@ -129,7 +129,7 @@ def masked_moments(x: jax.Array, mask: jax.Array) -> tuple[jax.Array, jax.Array]
 def masked_batch_norm(
     norm: nnx.BatchNorm, x: jax.Array, mask: jax.Array, use_running_average: bool | None = None
 ) -> jax.Array:
-    """What keras.layers.BatchNormalization gives with a mask [...]: all values, by statistics of those that are kept.
+    """keras.layers.BatchNormalization with a mask [...]: normalizes all values by the statistics of kept ones.
 
     In training the statistics are `masked_moments`, and the running ones move towards them.
 

@@ -216,7 +216,7 @@ def flax_rest(
 
 
 def _with_states(network: _Network, leaves: CarriedLeaves, result: Any, module: nnx.Module) -> Any:
-    """What a call returned, beside the states that it left in the module."""
+    """The result of a call with the states that it left in the module."""
     if not network.states:
         return result
     arrays = leaves.back(network.parameters(module))

@@ -1,4 +1,4 @@
-"""What layers of Keras do with sequences where Flax has no mask, or no states: recurrent layers, pooling, attention."""
+"""Sequence layers of Keras with masks or states that Flax lacks: recurrent layers, pooling, attention."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def over_steps(
     last: bool = False,
     zero_output: bool = False,
 ) -> tuple[jax.Array, ...]:
-    """What a recurrent layer of Keras with return_state gives: outputs [batch, time, ...], then each state.
+    """A recurrent layer of Keras with return_state: outputs [batch, time, ...], then each state.
 
     nnx.RNN knows lengths, and no mask. A masked step leaves the states as they are and repeats the output before it;
     before the first that output is 0. A StatefulRNN starts from its own states, and keeps those that it ends with.
@@ -74,7 +74,7 @@ def both_ways(
     last: bool = False,
     zero_output: bool = False,
 ) -> tuple[Any, ...]:
-    """What keras.layers.Bidirectional with return_state gives: what both give, merged, then the states of each.
+    """keras.layers.Bidirectional with return_state: the merged outputs, then the states of each direction.
 
     Args:
       both: two layers and what merges them.
@@ -112,7 +112,7 @@ def average(forward: jax.Array, backward: jax.Array) -> jax.Array:
 
 
 def apart(forward: jax.Array, backward: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """What both directions give, as merge_mode=None has it.
+    """The outputs of both directions, as with merge_mode=None.
 
     Args:
       forward: of any shape.

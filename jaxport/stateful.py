@@ -51,7 +51,7 @@ class StatefulRNN(nnx.RNN):
 
     @property
     def states(self) -> tuple[jax.Array, ...]:
-        """What the next call starts from, in Keras' order."""
+        """The initial states of the next call, in Keras' order."""
         return tuple(variable.get_value() for variable in self._variables())
 
     def keep(self, states: Sequence[jax.Array]) -> None:

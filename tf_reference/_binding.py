@@ -1,4 +1,4 @@
-"""What fills each parameter of a lowered program, and what each of its results is called."""
+"""Finds the source of each parameter of a lowered program, and the names of its results."""
 
 from __future__ import annotations
 

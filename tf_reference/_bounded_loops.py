@@ -26,7 +26,7 @@ _FURTHEST = 2**61
 
 _INT64 = tf.int64.as_datatype_enum
 _RESULTS = {"Const": "output", "Cast": "y", "SelectV2": "output"}
-"""What the result of an operation is called in a function; "z" of all that compute."""
+"""The name of an operation's result in a function; "z" for all that compute."""
 
 _STEP, _MAXIMUM = 0, 1
 """The first two variables of a loop that tf.while_loop makes: its own counter, and its largest number of steps or -1.
@@ -104,7 +104,7 @@ def _of_function(function: Any) -> _Body:
 
 @dataclass(frozen=True)
 class _Counter:
-    """What a loop counts by.
+    """A counter of a loop.
 
     Attributes:
       dtype: of it, a number of TensorFlow's protos.
@@ -189,7 +189,7 @@ class _Loop:
         return self.node.input[number] if self.step.hands_on(number) else None
 
     def _delta(self, number: int) -> int | None:
-        """What a step adds to a counter."""
+        """The increment of a counter in a step."""
         node = self.step.node(self.step.source(self.step.results[number]))
         if node is None or node.op not in ("Add", "AddV2"):
             return None
@@ -205,7 +205,7 @@ class _Loop:
 
 
 class _Counts:
-    """What adds the nodes that compute how often a loop runs at most, in integers of 64 bits.
+    """Adds the nodes that compute the most iterations of a loop, in integers of 64 bits.
 
     Args:
       in_graph: whether that body is a graph; else it is a function.

@@ -69,7 +69,7 @@ class Trace:
 
 
 def graph(layer: Any, path: str, path_of: Callable[[Any, str], str]) -> tuple[Graph, Sequence[Called]]:
-    """What the call of a layer or model computes, and the layers that it calls.
+    """The graph of a call of a layer or model, and the layers that it calls.
 
     Args:
       path_of: the path of a layer in it.
@@ -169,7 +169,7 @@ def _trace_once(layer: Any, first: Any, training: bool | None, wider: bool = Fal
 
 @contextmanager
 def floats(layer: Any, wider: bool) -> Iterator[None]:
-    """Inside, what a layer says that it computes in is float64, if wider."""
+    """Make a layer's compute dtype float64 in the block, if `wider`."""
     policy, floats = layer.dtype_policy, keras.config.floatx()
     if wider:
         layer.dtype_policy = keras.dtype_policies.DTypePolicy("float64")
@@ -183,7 +183,7 @@ def floats(layer: Any, wider: bool) -> Iterator[None]:
 
 @contextmanager
 def _with_weights(layer: Any, weights: Sequence[tuple[str, Any]], values: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    """Inside, the weights of a layer are what is given; the losses that its call adds. What else it does is refused."""
+    """Replace the weights of a layer in the block; yields the losses that its call adds, and refuses other effects."""
     name = type(layer).__name__
     with keras.StatelessScope(collect_losses=True) as scope:
         by_variable = {id(variable): value for (_, variable), value in zip(weights, values, strict=True)}
@@ -195,14 +195,14 @@ def _with_weights(layer: Any, weights: Sequence[tuple[str, Any]], values: Sequen
 
 
 def _sum_losses(losses: Sequence[Any]) -> list[Any]:
-    """What a call adds to the loss, as Keras does: the sums of all, or nothing."""
+    """The losses of a call as Keras adds them: the sums, or nothing."""
     sums = [loss if loss.shape.rank == 0 else tf.reduce_sum(loss) for loss in map(tf.convert_to_tensor, losses)]
     return [sum(sums[1:], start=sums[0])] if sums else []
 
 
 @contextmanager
 def layers_kept(trace: Trace, dtypes: Mapping[str, str]) -> Iterator[None]:
-    """Inside, a call of a layer is one operation, of the shape and type that Keras says."""
+    """Trace each call of a layer in the block as one operation, with Keras' shape and dtype."""
     inside, settled_ids = [False], set[int]()
 
     def keep(original: Callable[..., Any], layer: Any, positional: tuple[Any, ...], keywords: Mapping[str, Any]) -> Any:

@@ -20,7 +20,7 @@ class CaseTensors:
         self._tensors: dict[tuple[str, str, str], tf.Tensor] = {}
 
     def inputs(self, session: Session, case: str, pass_: str = FORWARD) -> list[tf.Tensor]:
-        """What a pass is called with.
+        """The arguments of a pass.
 
         Args:
           session: in whose type floats are.
@@ -33,7 +33,7 @@ class CaseTensors:
         ]
 
     def arguments(self, program: Program, case: str) -> list[tf.Tensor]:
-        """What a compiled program is called with."""
+        """The arguments of a compiled program."""
         return [
             self._input(case, parameter.name, parameter.dtype)
             if parameter.kind == "input"

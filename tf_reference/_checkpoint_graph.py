@@ -1,4 +1,4 @@
-"""What a tf.train.Checkpoint says of itself: the objects that were saved, each with its variables, by names."""
+"""Reads the object graph of a tf.train.Checkpoint: saved objects with their variables, by names."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from workloads._framework import Unsupported
 
 _VALUE = "/.ATTRIBUTES/VARIABLE_VALUE"
 _OF_OPTIMIZERS = frozenset({"_iterations", "iter", "_learning_rate"})
-"""What an optimizer of Keras 3, or of Keras 2, has among its attributes."""
+"""Attributes that identify an optimizer of Keras 3 or Keras 2."""
 
 SAVES = "save_counter"
 COUNTER = "it counts how often was saved"
@@ -30,7 +30,7 @@ _LATEST = "checkpoint"
 _GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
 
 DAMAGED = (tf.errors.OpError, DecodeError, ValueError, RuntimeError, LookupError, TypeError, MemoryError)
-"""What TensorFlow raises, and a graph whose objects are none, where a checkpoint is damaged."""
+"""Errors that a damaged checkpoint raises."""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ _DEEPEST = 16
 
 
 class ClosedOver(keras.Model):
-    """What holds the layers that a function closes over, each by the name that the function has for it."""
+    """A model of the layers that a function closes over, by their names in the function."""
 
     def __init__(self, layers: Mapping[str, Any]) -> None:
         super().__init__(name="closed_over")
@@ -88,7 +88,7 @@ def _find(name: str, value: Any, seen_ids: set[int], depth: int) -> Iterator[tup
 
 
 def _below(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """What a value holds that may lead to a layer."""
+    """The parts of a value that may contain a layer."""
     if isinstance(value, FunctionType):
         yield from _of_function(value)
     elif isinstance(value, MethodType):

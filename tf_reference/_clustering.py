@@ -26,5 +26,5 @@ def observe_clusters(concrete: Any, call: Callable[[], object]) -> Clustered:
 
 
 def _name(concrete: Any) -> str:
-    """What TensorFlow's log calls a function."""
+    """The name of a function in TensorFlow's log."""
     return concrete.name.decode() if isinstance(concrete.name, bytes) else str(concrete.name)

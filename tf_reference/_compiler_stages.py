@@ -12,7 +12,7 @@ STAGES = ("stablehlo", "hlo", "optimized_hlo")
 """The stages of a program as text; the last needs the device that it is compiled for."""
 
 _UNKNOWN = "Invalid stage selected"
-"""What `experimental_get_compiler_ir` says of a stage that this TensorFlow has not."""
+"""The message of `experimental_get_compiler_ir` about a stage that this TensorFlow lacks."""
 
 
 def program(lower: Callable[..., Any]) -> bytes:

@@ -15,7 +15,7 @@ from tf_reference._operations import input_names
 from workloads._raw_operations import Trial
 
 REFUSALS = (tf.errors.OpError, ValueError, TypeError, NotImplementedError)
-"""What TensorFlow raises of what it cannot compile: another class by each way to ask."""
+"""Errors that TensorFlow raises for what it cannot compile: the class depends on the call."""
 
 _NODE = "node"
 _CONSTANT = re.compile(r"Input (\d+) to node `[^`]*` with op (\w+) must be a compile-time constant")
@@ -43,7 +43,7 @@ def can_stand_alone(operation: Any) -> bool:
 
 
 def alone(operation: Any, library: Any) -> Trial:
-    """What XLA makes of one node; inputs become constants one by one where it wants them to be."""
+    """Compile one node by XLA; inputs become constants one by one if XLA requires it."""
     call = _Call(operation, library)
     names = input_names(definition(operation.type), operation.node_def)
     while True:

@@ -1,4 +1,4 @@
-"""What detectors compute on boxes, for a batch: overlaps, suppression, proposals, RoIAlign, matching.
+"""Operations of detectors on boxes, for a batch: overlaps, suppression, proposals, RoIAlign, matching.
 
 A box is y1, x1, y2, x2 in pixels. Every shape is static, so that XLA compiles it: what is missing is padded and
 marked invalid. tf.image has these operations, but non_max_suppression_padded and crop_and_resize compute in float32

@@ -37,7 +37,7 @@ _DRAW = "jaxport_draw"
 
 @contextmanager
 def drawn_as_operations(wider: Mapping[str, str]) -> Iterator[None]:
-    """Inside, each draw is one operation with a shape, and leaves no seed behind.
+    """Trace each draw in the block as one operation with a shape, without a seed.
 
     Raises:
       Unsupported: a seed is used for more than floats.
@@ -54,7 +54,7 @@ def drawn_as_operations(wider: Mapping[str, str]) -> Iterator[None]:
 
 @contextmanager
 def drawn_for_shapes() -> Iterator[None]:
-    """Inside a trace, a call runs for the shapes of its results, in a graph that is dropped: its seeds are no draws."""
+    """Run a call in the block for its shapes alone, in a graph that is dropped: its seeds do not count as draws."""
     with ExitStack() as stack:
         replace_until_end(stack, keras.random.SeedGenerator, "next", lambda *_, **__: tf.constant([0, 0], tf.int32))
         yield
@@ -76,7 +76,7 @@ def check_draws(graph: tf.Graph) -> None:
 
 @contextmanager
 def drawn_by_place(dtype: str) -> Iterator[None]:
-    """Inside, a draw gives what a hash of each place says.
+    """Replace draws in the block by a hash of each position.
 
     Args:
       dtype: that the model is judged in: of float64, nothing is drawn in float32.
@@ -95,7 +95,7 @@ def drawn_by_place(dtype: str) -> Iterator[None]:
 def _draws_by(
     kernel: Kernel, wider: Mapping[str, str], make_seed: Callable[[], tf.Tensor]
 ) -> Iterator[list[tf.Tensor]]:
-    """Inside, floats are drawn by a kernel; gives the seeds of a SeedGenerator, which name the draws that are its own.
+    """Draw floats by a kernel in the block; yields the seeds of a SeedGenerator, which identify its draws.
 
     Args:
       make_seed: i32[2], in place of the next seed of any SeedGenerator.

@@ -25,7 +25,7 @@ _CHANCE = 1e-6
 
 @dataclass(frozen=True)
 class Dropout:
-    """What a layer drops, with the attributes of Keras' own.
+    """The dropout of a layer, with the attributes of Keras' own.
 
     Attributes:
       rate: the share that is dropped, in (0, 1).

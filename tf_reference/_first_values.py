@@ -18,7 +18,7 @@ _CLASS = "class_name"
 
 @contextmanager
 def remembering() -> Iterator[None]:
-    """Inside, every weight that a layer adds remembers its initializer."""
+    """Record the initializer of every weight that a layer adds in the block."""
     of_layers: Any = keras.layers.Layer
     original = of_layers.add_weight
 

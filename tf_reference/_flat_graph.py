@@ -24,11 +24,11 @@ _DEEPEST = 64
 _CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
 _CALL = re.compile(r"(Stateful)?PartitionedCall(_\d+)?")
 _NOTES = ("_class", "_output_shapes", "_XlaMustCompile", "_xla_compile_id")
-"""What nodes say of where they stand and of how they were compiled."""
+"""Attributes of nodes on their place and compilation."""
 
 
 class FlatGraph:
-    """What flattens one GraphDef."""
+    """Flattens one GraphDef."""
 
     def __init__(self, graph: Any) -> None:
         self._graph = graph
@@ -142,7 +142,7 @@ class FlatGraph:
 
 
 class _NamesInCall:
-    """What a tensor of a function is called where its nodes stand in the place of a call."""
+    """Names of a function's tensors after its nodes replace a call."""
 
     def __init__(self, call: Any, function: Any, in_graph: bool) -> None:
         data = [tensor for tensor in call.input if not tensor.startswith("^")]
@@ -232,7 +232,7 @@ def _follow(new_names: Mapping[str, str], tensor: str) -> str:
 
 
 def _last(last_nodes: Mapping[str, Sequence[str]], control: str) -> list[str]:
-    """What has to be done before: all that a call does, of a call."""
+    """The nodes behind a control input: for a call, all of its last nodes."""
     name = control[1:]
     return [f"^{node}" for node in last_nodes[name]] if name in last_nodes else [control]
 

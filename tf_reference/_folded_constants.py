@@ -1,4 +1,4 @@
-"""What no input of a function changes: operations on constants alone, which TensorFlow computes once."""
+"""Computes operations on constants alone, which no input of a function changes, by TensorFlow."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _is_more_exact(twin: Any, operation: Any) -> bool:
 
 
 def _compute(graph: Any, operations: Mapping[int, Any]) -> dict[int, list[np.ndarray]]:
-    """What a session gives for operations; one by one where one of them has no kernel, or fails."""
+    """A session's results of operations; one by one if one of them has no kernel, or fails."""
     options = tf.compat.v1.RunOptions(timeout_in_ms=_MOST_MS)
     # A graph is only read here: no device but the CPU computes it.
     settings = tf.compat.v1.ConfigProto(device_count={"GPU": 0})

@@ -1,4 +1,4 @@
-"""What TensorFlow keeps of the functions that were traced, emptied before the next twin is loaded."""
+"""Clears TensorFlow's caches of traced functions before the next twin is loaded."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import tensorflow as tf
 from tf_reference import _private
 
 GENERATED = "__autograph_generated_file"
-"""What AutoGraph names the module, and the file, that it writes for each function that it converts."""
+"""The prefix of AutoGraph's module and file for each function that it converts."""
 
 
 def forget() -> None:

@@ -107,7 +107,7 @@ class TensorFlow(Framework):
         } | _device.pinned_settings(self._device)
 
     def settings(self) -> dict[str, str]:
-        """What TensorFlow and Keras hold for the whole process, by name."""
+        """The settings of TensorFlow and Keras for the whole process, by name."""
         return {
             "tf.config.functions_run_eagerly": str(tf.config.functions_run_eagerly()),
             "tf.config.optimizer.get_jit": tf.config.optimizer.get_jit(),
@@ -223,7 +223,7 @@ class TensorFlow(Framework):
         return self._loaded.keep(program, function, compile_s)
 
     def optimized(self, handle: int) -> Optimized:
-        """What XLA makes of a compiled program: two compilations more, since each stage is one."""
+        """The optimized module of a compiled program; takes two more compilations, one per stage."""
         program, function = self._loaded.compiled(handle)
         lower = function.experimental_get_compiler_ir(*self._tensors.arguments(program, self._loaded.twin.first_case))
         return Optimized(lower(stage="optimized_hlo_serialized"), _compiler_stages.memory(lower).temp_bytes)

@@ -32,7 +32,7 @@ Origin = tuple[str, tuple[str, ...], tuple[str, ...]]
 _OTHER = {"float32": "float64", "float64": "float32", "float16": "float64", "bfloat16": "float64",
           "complex64": "complex128", "complex128": "complex64"}  # fmt: skip
 UNTRACED = (TypeError, ValueError, AttributeError, LookupError, RuntimeError, tf.errors.OpError)
-"""What TensorFlow, Keras and a user's code raise where a function or a model cannot be traced."""
+"""Errors of TensorFlow, Keras and user code for a function or a model that cannot be traced."""
 _MOST_NODES = 20_000
 
 
@@ -96,7 +96,7 @@ def _in_another_float(function: Any, inputs: Sequence[Spec]) -> tuple[Any, str]:
 
 @contextlib.contextmanager
 def _log_records() -> Iterator[list[logging.LogRecord]]:
-    """What TensorFlow logs meanwhile, which is not shown."""
+    """Capture TensorFlow's log in the block instead of showing it."""
     logger, records = tf.get_logger(), list[logging.LogRecord]()
     logger.addFilter(keep := lambda record: bool(records.append(record)))
     try:
@@ -126,11 +126,11 @@ def _is_scope(name: str, names: Iterable[str]) -> bool:
 
 
 _LARGEST_WEIGHT = 1e3
-"""What is larger, such as the start of a running minimum, is no size to draw by."""
+"""Larger values, such as the start of a running minimum, do not scale draws."""
 
 
 def _magnitude(variable: Any) -> tuple[tuple[float, float] | None, float]:
-    """What is drawn for a variable is as what it holds: its ends where nothing is below 0, else its scale."""
+    """The range for drawing a variable, by its value: its ends if nothing is below 0, else its scale."""
     values = np.asarray(variable.numpy(), np.float64) if variable.dtype.is_floating else np.zeros(1)
     if not values.size or not np.abs(values).max() < _LARGEST_WEIGHT:
         return None, 0.0
@@ -280,7 +280,7 @@ def _line_of(node: Any) -> Origin:
 
 
 _CALLED = "PartitionedCall"
-"""What an operation is whose type is the name of a function."""
+"""The type for an operation whose type is the name of a function."""
 
 
 def _functions_of(node: Any) -> dict[str, list[str]]:
@@ -336,7 +336,7 @@ def _find_needed(roots: Sequence[Any], every: Sequence[Any]) -> list[Any]:
 
 
 def _effects(graph: Any, every: Sequence[Any], positions: Mapping[int, int]) -> list[Effect]:
-    """What has an effect, and no result that is needed; of a branch or call, what is in it."""
+    """Operations with an effect and without a needed result; for a branch or call, those inside."""
     effects = []
     for operation in every:
         op_definition = definition(operation.type)
@@ -376,7 +376,7 @@ def _place(tensor: Any, positions: Mapping[int, int]) -> Place:
 
 
 def _nest(value: Any, count: Iterator[int]) -> Plain:
-    """What a function returns: outputs are numbered in the order in which tf.nest has them."""
+    """The structure of a function's result; outputs are numbered in tf.nest's order."""
     if isinstance(value, Mapping):
         by_key = {key: _nest(value[key], count) for key in sorted(value)}
         return {"dict": [[str(key), by_key[key]] for key in value]}

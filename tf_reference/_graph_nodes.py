@@ -36,7 +36,7 @@ class Body:
 
 
 def operations(bodies: Iterable[Body], places: Callable[[str, str], Place]) -> tuple[Operation, ...]:
-    """What a model computes, node by node.
+    """The operations of a model, node by node.
 
     Args:
       bodies: of the graph and of the functions that it calls.
@@ -60,7 +60,7 @@ def operations(bodies: Iterable[Body], places: Callable[[str, str], Place]) -> t
 
 
 def reach(graph: Any, outputs: Iterable[str] | None, functions: Iterable[str] = ()) -> list[Body]:
-    """What is needed of a graph, and of the functions that it calls, each once.
+    """The needed parts of a graph and of the functions that it calls, each once.
 
     Args:
       outputs: names of tensors of the graph; None takes the whole graph.
@@ -212,7 +212,7 @@ def known_shape(shape: Any) -> tuple[int | None, ...] | None:
 
 
 def attributes(node: Any) -> dict[str, Plain]:
-    """What says what a node computes: those that begin with "_" are notes of the runtime's; no tensors or functions."""
+    """The attributes that define a node's computation, without tensors, functions and the runtime's notes ("_...")."""
     plain = {name: _plain(value) for name, value in sorted(node.attr.items()) if not name.startswith("_")}
     return {name: value for name, value in plain.items() if value is not None}
 

@@ -53,7 +53,7 @@ def run_grappler(concrete: Any, call: Callable[[], object], options: OptimizerOp
 
 
 def outputs(call: Callable[[], Any], options: OptimizerOptions) -> Any:
-    """What a call returns with these switches."""
+    """The results of a call with these options."""
     with _private.optimizer_options(options):
         return call()
 
@@ -106,7 +106,7 @@ def _input(tensor: str, prefix: str, own: Iterable[str]) -> str:
 
 
 def _attributes(node: Any) -> Iterator[tuple[str, str]]:
-    """What says what is computed: those that begin with "_" are notes of the runtime's."""
+    """The attributes that define the computation, without the runtime's notes ("_...")."""
     plain = _graph_nodes.attributes(node)
     for name, value in sorted(node.attr.items()):
         functions = [function.name for function in (value.func, *value.list.func) if function.name]

@@ -1,4 +1,4 @@
-"""What is in a model: a SavedModel, a .keras file, or a Keras model or function in a user's file."""
+"""Lists the contents of a SavedModel, a .keras file, or a Keras model or function in a user's file."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ _LONGEST_REASON = 300
 
 
 def saved_model(folder: Path) -> Inspection:
-    """What is in a SavedModel; nothing of it is loaded."""
+    """The contents of a SavedModel, which is not loaded."""
     return _saved_model.inspect(folder)
 
 
 def keras_archive(path: Path) -> Inspection:
-    """What a .keras file says; nothing of it is built."""
+    """The contents of a .keras file, which is not built."""
     return _keras_archive.inspect(path)
 
 
 def keras_archive_built(path: Path, custom: Sequence[str] = ()) -> Inspection:
-    """What is in the model of a .keras file, with new weights: its operations too.
+    """The contents of a .keras file's model, built with new weights: also its operations.
 
     Args:
       custom: FILE.py:NAME of every class that it names and Keras does not have.
@@ -58,7 +58,7 @@ def keras_archive_built(path: Path, custom: Sequence[str] = ()) -> Inspection:
 
 
 def code(reference: str, inputs: Sequence[Spec]) -> Inspection:
-    """What is in a Keras model or function of a user's file.
+    """The contents of a Keras model or function in a user's file.
 
     Args:
       reference: FILE.py:NAME.

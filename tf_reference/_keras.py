@@ -79,7 +79,7 @@ def execution(model: Model, inputs: tuple[tf.Tensor, ...]) -> Callable[[], Mappi
 
 
 def _execute(keras_model: Any, iterator: Any) -> Mapping[str, Any]:
-    """What `fit` does with every STEPS_PER_EXECUTION batches, without its callbacks."""
+    """Do what `fit` does with every STEPS_PER_EXECUTION batches, without callbacks."""
     keras_model.make_train_function()
     return {"loss": keras_model.train_function(iterator)["loss"]}
 

@@ -56,7 +56,7 @@ def complete(value: Any, key: str = "") -> Any:
 
 
 def training_config(training: Config) -> Config:
-    """What a model was compiled with, as an HDF5 file says it, as a .keras file does."""
+    """Convert the training config of an HDF5 file to that of a .keras file."""
     arguments = {name: item for name, item in training.items() if name not in (OPTIMIZER, "sample_weight_mode")}
     optimizer = training.get(OPTIMIZER)
     if not isinstance(optimizer, Mapping) or not isinstance(optimizer.get("config"), Mapping):

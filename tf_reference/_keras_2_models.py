@@ -38,6 +38,6 @@ def save(model: Any, reference: str, scratch: Path) -> Path:
 
 
 def kind_of(model: Any) -> str:
-    """What an object is, with the package of its class: a model of another Keras has the name of one of this."""
+    """The class of an object with its package: a model of another Keras has the same name."""
     package = type(model).__module__.partition(".")[0]
     return f"{type(model).__name__} of {package}" if package != "builtins" else type(model).__name__

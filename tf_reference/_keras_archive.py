@@ -55,7 +55,7 @@ _SIZES = ("units", "filters", "input_dim", "output_dim", "num_heads", "key_dim",
 
 
 def inspect(path: Path) -> Inspection:
-    """What a .keras file says, without building anything.
+    """Read a .keras file, without building anything.
 
     Raises:
       Unsupported: it is no .keras file, or a name in it leads out of it.
@@ -184,7 +184,7 @@ def _json(data: bytes, name: str) -> Config:
 
 
 def _hazards(value: Any) -> Iterator[str]:
-    """What in a config Keras would build in its safe mode, and is not to be built: code that writes, and sizes."""
+    """Parts of a config that are refused though Keras' safe mode would build them: code that writes, and sizes."""
     if isinstance(value, list):
         for item in value:
             yield from _hazards(item)
@@ -214,7 +214,7 @@ def _of_object(value: Config) -> Iterator[str]:
 
 @contextmanager
 def register_classes(references: Sequence[str]) -> Iterator[None]:
-    """Inside, Keras builds what a config names by these, by the name of each and by the one that it is registered by.
+    """Register classes in the block, so that Keras builds configs that name them, also by their registered names.
 
     Args:
       references: FILE.py:NAME of each; every file is run.

@@ -130,7 +130,7 @@ def config(gpu: Gpu) -> str:
 
 
 def _parse(text: str, source: str) -> Gpu:
-    """What a description says; KeyError for a field that it lacks."""
+    """Parse a description; KeyError for a field that it lacks."""
     fields = {name: value.strip("\"'") for name, value in _FIELD.findall(text)}
     capability_match = _CAPABILITY.search(text)
     if capability_match is None:

@@ -16,7 +16,7 @@ GROWTH = 64
 
 @dataclass(frozen=True)
 class Largest:
-    """What a search has found.
+    """The result of a search.
 
     Attributes:
       fits: the largest batch that was tried and fits; None where none does.

@@ -45,7 +45,7 @@ class Launch:
 
 @dataclass(frozen=True)
 class Assembled:
-    """What the assembler reports of one kernel: registers of a thread, bytes spilled and of static shared memory."""
+    """The assembler's report on one kernel: registers of a thread, bytes spilled and of static shared memory."""
 
     registers: int
     spill_store_bytes: int

@@ -59,7 +59,7 @@ def use(graph: Graph, parameter: int) -> Use:
 
 
 def _use_by(graph: Graph, node: Node, key: int, direct: bool) -> Use:
-    """What one reader tells."""
+    """The use of a value by one reader."""
     position = node.operands.index(key)
     match node.opcode:
         case "while" | "conditional":

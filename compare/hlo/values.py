@@ -30,7 +30,7 @@ def prepare(graph: Graph, keys: Sequence[int]) -> PreparedGraph:
 
 
 def prepare_in_steps(graph: Graph, keys: Sequence[int]) -> PreparedGraph:
-    """The same, each operation compiled alone and once for all that are like it: for many values of a large graph.
+    """Prepare values with each kind of operation compiled once, alone: for many values of a large graph.
 
     Raises:
       UnreadableProgram: XLA cannot compile an operation, as with a call of another framework's library.
@@ -43,7 +43,7 @@ def prepare_in_steps(graph: Graph, keys: Sequence[int]) -> PreparedGraph:
 
 
 def prepare_in_double(graph: Graph, keys: Sequence[int]) -> PreparedGraph:
-    """The same in float64: the graph takes and gives arrays of it.
+    """Prepare values in float64: the graph takes and returns such arrays.
 
     Raises:
       UnreadableProgram: XLA cannot compile an operation.
@@ -71,7 +71,7 @@ class PreparedGraph:
         self._wanted, self._executable = keys, executable
 
     def under(self, keys: tuple[int, ...]) -> PreparedGraph:
-        """The same with its values under other ids.
+        """The prepared graph with other ids for its values.
 
         Args:
           keys: of as many values, in their order.
@@ -90,11 +90,11 @@ class PreparedGraph:
         return self.each([arguments])[0]
 
     def each(self, calls: Sequence[Sequence[np.ndarray]]) -> list[dict[int, np.ndarray]]:
-        """The same of several calls in one request."""
+        """The values in several calls, by one request."""
         return [dict(zip(self._wanted, arrays, strict=True)) for arrays in self._executable.each(calls)]
 
     def hold(self, calls: Sequence[Sequence[np.ndarray]], tolerance: float) -> Held:
-        """The same, left with the executor, in the order in which the values were asked for."""
+        """Compute the values and keep them in the executor, in the requested order."""
         return self._executable.hold(calls, tolerance)
 
     def fingerprints(self, calls: Sequence[Sequence[np.ndarray]], tolerance: float) -> Sequence[Sequence[Fingerprint]]:

@@ -102,7 +102,7 @@ class _WatchedBranches:
 
 
 def _inside(graph: Graph, node: Node, find: Find) -> _WatchedLoop | _WatchedBranches | None:
-    """What a loop or conditional decides inside; None of another operation, or where it cannot be entered."""
+    """The decisions inside a loop or conditional; None for another operation, or if it cannot be entered."""
     if node.opcode not in ("while", "conditional"):
         return None
     regions = [region for region in map(flatten, node.regions) if region is not None]

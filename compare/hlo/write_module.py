@@ -112,7 +112,7 @@ def _returns_tuple(node: Node, region: Graph) -> bool:
 
 
 def _check_layouts(node: Node, layouts: tuple[tuple[int, ...], ...]) -> None:
-    """What is written has the default layout throughout, and a bitcast moves elements where layouts are others."""
+    """Check layouts: the written module has default layouts, and with others a bitcast would move elements."""
     if any(layout and layout != tuple(reversed(range(len(layout)))) for layout in layouts):
         raise UnreadableProgram(
             f"expected no layouts, found those of {node.name}: spell it out by the structural rules"

@@ -1,1 +1,1 @@
-"""What a run is given: workloads at a size, port files and the worker that hosts them."""
+"""The inputs of a run: workloads at a size, port files and the worker that hosts them."""

@@ -1,4 +1,4 @@
-"""What both sides are given: one workload at one size, its arrays drawn once and kept in one file."""
+"""Prepares the inputs of both sides: one workload at one size, with arrays that are drawn once, in one file."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MOST_VARIED_ELEMENTS = 1 << 20
 
 @dataclass(frozen=True)
 class Drawn:
-    """What was drawn of a workload at a size, the arrays on disk."""
+    """The drawn arrays of a workload at a size, on disk."""
 
     size: str
     dimensions: Dimensions
@@ -58,7 +58,7 @@ class Prepared(Drawn):
         return Drawn(**{field.name: getattr(self, field.name) for field in dataclasses.fields(Drawn)})
 
     def on_pass(self, main_pass: str | None, unrolled_steps: int = 0) -> Prepared:
-        """The same to be compiled and timed on a pass; None: on the training step, or else the forward pass.
+        """The workload for compilation and timing on a pass; None for the training step, or else the forward pass.
 
         Args:
           unrolled_steps: training steps in one program; 0 for one at a time.
@@ -179,7 +179,7 @@ def prepare(workload: Workload, size: str, examples: Arrays | None, scratch: Pat
 
 
 def with_arrays(own: Prepared, cases: Mapping[str, Arrays], weights: Arrays, batches: Arrays) -> Prepared:
-    """The same workload on other arrays, in a file beside that of its own.
+    """The workload on other arrays, in a file beside its own.
 
     Args:
       weights: by path.
@@ -277,7 +277,7 @@ def digest(arrays: Arrays) -> str:
 
 
 def plain(spec: ArraySpec) -> ArraySpec:
-    """The same in Python's own numbers: a port file may have computed it with NumPy's, which no message carries."""
+    """The specification with Python's numbers: a port file may use NumPy's, which messages cannot contain."""
     low, high = (None if end is None else float(end) for end in (spec.low, spec.high))
     if low is not None and high is not None and high <= low:
         # Integers beyond 2^53, closer to one another than floats are.

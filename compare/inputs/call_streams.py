@@ -217,7 +217,7 @@ def _draw(template: Named) -> Named:
 
 
 def leaves(structure: Any) -> dict[tuple[str, ...], Any]:
-    """What a structure holds, by the names and numbers that lead there."""
+    """The leaves of a structure, by the names and numbers on the path."""
     match structure:
         case Mapping():
             inside = structure.items()

@@ -1,4 +1,4 @@
-"""What a command runs in workers, whichever command it is: port files, and programs."""
+"""Runs foreign code of any command in workers: port files and programs."""
 
 from __future__ import annotations
 

@@ -36,9 +36,11 @@ TIPPED, TIPPED_PART = 0.1, 0.5
 edge of a ReLU, which moves the gradients before it: in ResNet's step at size default 55 of 237, by up to 2.5 %."""
 MANY = 10
 ROUNDINGS = 8
-"""As many are noise, relative to the largest result. A moment of a gradient that is analytically zero has only noise of
-its own. Roundings of a narrow float are relative to the largest result of its kind, a weight or a state: in bfloat16
-those of the largest of all would hide every moment."""
+"""How many roundings are noise, relative to the largest result.
+
+A moment of a gradient that is analytically zero is all noise. Roundings of a narrow float are relative to the largest
+result of its kind, a weight or a state: in bfloat16 those of the largest of all would hide every moment.
+"""
 
 
 @dataclass(frozen=True)

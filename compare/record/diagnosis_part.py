@@ -14,8 +14,8 @@ Severity = Literal["blocker", "attention", "note"]
 """Does not compile or has no counterpart; wants a decision; good to know."""
 
 Means = Literal["flax", "expression", "library", "init", "pipeline", "own"]
-"""What ports a layer: a module of Flax, an expression in JAX, a function of jaxport's library, code that `jaxport init`
-writes, TensorFlow's input pipeline, in which it stays, code of one's own."""
+"""How to port a layer: by a module of Flax, an expression in JAX, a function of jaxport's library or code that
+`jaxport init` writes; it may stay in TensorFlow's input pipeline, or need code of one's own."""
 
 
 class Place(msgspec.Struct, frozen=True):

@@ -198,7 +198,7 @@ class ProgramWorker(Executor):
 
 @dataclass(frozen=True, eq=False)
 class _Request:
-    """What compiles a program, in whichever worker."""
+    """A request that compiles a program in any worker."""
 
     method: str
     parameters: Parameters

@@ -34,7 +34,7 @@ _MOST_CHARACTERS = 2000
 _MOST_NAMES = 10
 
 MOST_BYTES = 1 << 33
-"""What a side says of inputs of LARGEST_PARITY_BYTES, in every mode and pass; all of it is read at once."""
+"""The largest file: results for inputs of LARGEST_PARITY_BYTES in every mode and pass; it is read at once."""
 
 
 class _Kept(msgspec.Struct, frozen=True):

@@ -14,13 +14,13 @@ from compare.sides.pool import Pool, Source
 from workloads._spec import Arrays
 
 REMEMBERED = ("load", "outputs", "trajectory", "program")
-"""What a function gives on its arrays is the same each time; what is timed, or tells of the process, is not."""
+"""Methods with the same result each time; times and facts about the process differ."""
 
 HARMLESS = ("environment", "imported", "changed")
-"""What leaves a loaded function as it is; after anything else it is loaded anew before it is asked for again."""
+"""Methods that do not change a loaded function; after others it is loaded again."""
 
 _LOADED = ("target", "builds", "dimensions", "inputs", "cases", "sha256", "main_pass", "unrolled")
-"""What decides what a worker has loaded: neither the name of the port nor the folder that its arrays lie in."""
+"""Parameters that identify a loaded function: neither the port's name nor the folder of its arrays."""
 
 
 MOST_BYTES = 1 << 30
@@ -87,7 +87,7 @@ class RememberingSide(Side):
         """Nothing: the worker belongs to who started it."""
 
     def _ask_for_changes(self, parameters: Parameters) -> Reply:
-        """What the function changed in its process, in that of any worker that ran it."""
+        """The changes of the function to the process of any worker that ran it."""
         earlier = self._changes.get(self._current)
         if earlier is not None and self._current != self._in_worker:
             return earlier

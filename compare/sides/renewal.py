@@ -32,7 +32,7 @@ def held_bytes(side: LiveSide) -> int | None:
 
 
 def changed_by(side: Side) -> Changed:
-    """What the code of a workload has changed of its process; nothing of a side that has none, or is gone."""
+    """The changes of a workload's code to its process; none for a side without one, or whose process ended."""
     if not isinstance(side.answering, LiveSide):
         return Changed()
     with suppress(SideError):

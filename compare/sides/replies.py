@@ -40,7 +40,7 @@ class Load:
 
 
 class Changed(msgspec.Struct, frozen=True):
-    """What is another one in a process, and the functions and classes that were replaced, by their full names."""
+    """Changes in a process, and the full names of replaced functions and classes."""
 
     shared: tuple[str, ...] = ()
     replaced: tuple[str, ...] = ()
@@ -64,7 +64,7 @@ class Loaded(msgspec.Struct, frozen=True):
 
 
 class NodeFacts(msgspec.Struct, frozen=True):
-    """What a node reports: the machine, versions, jaxport's record of the environment, and the load."""
+    """The report of a node: the machine, versions, jaxport's record of the environment, and the load."""
 
     host: str
     machine: str
@@ -107,7 +107,7 @@ EqualAs = tuple[tuple[Size, ...], tuple[Size, ...], bool, float]
 
 
 class Seen(msgspec.Struct, frozen=True):
-    """What a call did, in seconds; the signatures that its function keeps; and the bytes that the process holds."""
+    """The effect of a call: its seconds, the signatures that its function keeps, and the bytes of the process."""
 
     traces: Size
     compilations: Size
@@ -120,7 +120,7 @@ class Seen(msgspec.Struct, frozen=True):
 
 
 class Packages(msgspec.Struct, frozen=True):
-    """What compiles for a platform: versions by package; or why nothing does, and what to install."""
+    """The packages that compile for a platform, with versions; or why none does, and what to install."""
 
     versions: dict[str, str] = {}
     reason: str = ""
@@ -130,7 +130,7 @@ Platforms = dict[Literal["gpu", "tpu"], Packages]
 
 
 class Assembled(msgspec.Struct, frozen=True):
-    """What the assembler reports of a PTX file, and the machine code where the toolkit has a disassembler."""
+    """The assembler's report on a PTX file, and the machine code if the toolkit has a disassembler."""
 
     report: str
     machine_code: str = ""

@@ -20,7 +20,7 @@ from workloads._spec import Arrays, Dimensions
 Modes = Mapping[str, Sequence[str]]
 
 TWINS = ("tf_reference.", "jaxport.")
-"""What the names of the built-in workloads' functions begin with."""
+"""The prefixes of the names of the built-in workloads' functions."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Loading:
     unrolled: int = 0
 
     def of(self, twin: str) -> Load:
-        """The same for one side.
+        """The request for one side.
 
         Args:
           twin: whose function it is, "tf" or "jax".
@@ -154,7 +154,7 @@ def watched_call(side: Side, arguments: Named) -> tuple[Seen, Arrays]:
 
 
 def attempt(side: Side, target: str, mode: str, arrays: Arrays) -> Attempted:
-    """What a function gives in a mode.
+    """The results of a function in a mode.
 
     Args:
       mode: "eager", "autocluster" or "jit"; in JAX "jit" alone.
@@ -167,7 +167,7 @@ def attempt(side: Side, target: str, mode: str, arrays: Arrays) -> Attempted:
 
 
 def probe(side: Side, before: Named, after: Named, body: bool) -> Seen:
-    """What a call traces and compiles in a cache that holds another call alone."""
+    """The traces and compilations of a call in a cache that holds only another call."""
     packed_before, arrays = pack(before, "before")
     packed_after, more = pack(after, "after")
     return request(Worker.probe)(side, packed_before, packed_after, body, {**arrays, **more})

@@ -24,7 +24,7 @@ RETAINING = {
     # Arenas of threads hold 64 MiB at most: every call would map larger blocks, whatever the threshold.
     "MALLOC_ARENA_MAX": "1",
 }
-"""What glibc maps apart, returns and asks for at once, in bytes: nothing that a call needs is mapped in every call."""
+"""Thresholds of glibc in bytes, such that no call maps memory anew."""
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,7 @@ def steps(
 
 
 def transfers(sides: Sequence[Side], strategy: str) -> Sequence[Collective]:
-    """What a step exchanges between devices, as one process sees it."""
+    """The exchanges of a step between devices, as one process sees them."""
     (first, *_) = _of_all(sides, [partial(request(Strategies.transfers), side, strategy) for side in sides])
     return first
 
@@ -148,7 +148,7 @@ def _cause(failure: Future[Found], pending: Sequence[Future[Found]]) -> Future[F
 
 
 def _of_process(error: BaseException, index: int, processes: int) -> BaseException:
-    """The same error with the number of its process."""
+    """The error with the number of its process."""
     if not isinstance(error, SideError) or processes == 1:
         return error
     reason = f"process {index} of {processes}: {error.reason}"

@@ -66,7 +66,7 @@ class WeightWorkers:
             return request(Models.write_weights)(self._models, model, arrays)
 
     def target(self, module: FlaxModule, inputs: Sequence[Value] = ()) -> Target:
-        """What is in a module.
+        """The modules and variables of a module.
 
         Raises:
           RequestError: there is no such module.

@@ -25,7 +25,7 @@ DTYPES = (
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
     *("float16", "bfloat16", "float32", "float64", "complex64", "complex128", *BYTES),
 )
-"""What safetensors both writes and reads as NumPy arrays, complex128, and types of a byte."""
+"""Dtypes that safetensors writes and reads as NumPy arrays, complex128, and dtypes of one byte."""
 
 MAPPED_BYTES = 1 << 24
 """A reply of at least so much is not read into memory at once."""

@@ -54,7 +54,7 @@ answers by itself."""
 _ON_SEVERAL_DEVICES = ("tf_strategies", "jax_strategies")
 
 _KINDS = {Unsupported: "unavailable", WeightsError: "weights", TargetError: "target", DeviceAbsent: "device"}
-"""What the coordinator tells apart."""
+"""Errors that the coordinator distinguishes."""
 
 
 def answer(host: Host, request: Mapping[str, Any]) -> dict[str, Any]:

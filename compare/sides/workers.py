@@ -146,7 +146,7 @@ class WorkerSet:
         self._failed[name].clear()
 
     def _note(self, name: str, error: SideError) -> None:
-        """What is missing, or cannot be loaded, will be so the next time; what was lost may come up then."""
+        """Note a failed start: a missing or unloadable worker stays so, but a lost one may start the next time."""
         self._failed[name].append(error)
         if isinstance(error, Missing | NoDevice | NotRecorded) or not error.lost or len(self._failed[name]) >= GIVES_UP:
             self._refused[name] = error

@@ -272,10 +272,10 @@ def _fingerprint(row: Sequence[Any]) -> Fingerprint:
 
 
 def pack_equal(equalities: Sequence[Equal | None]) -> list[Any]:
-    """What was compared as plain data."""
+    """Pack comparisons as plain data."""
     return [None if equal is None else [*dataclasses.astuple(equal.layout), equal.ulp] for equal in equalities]
 
 
 def unpack_equal(rows: Sequence[Any]) -> list[Equal | None]:
-    """What was packed."""
+    """Unpack comparisons."""
     return [None if row is None else Equal(Layout(tuple(row[0]), tuple(row[1]), row[2]), row[3]) for row in rows]

@@ -61,7 +61,7 @@ class Gates:
 
     @cached_property
     def _sides(self) -> BothSides:
-        """What both sides deliver without other options.
+        """The results of both sides without other options.
 
         Raises:
           PortFails: the port itself is not the original.

@@ -1,4 +1,4 @@
-"""What a search tries: each value of each compiler option alone, then the good ones together."""
+"""Lists the candidates of a search: each value of each compiler option alone, then good ones together."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def together(best: Sequence[Options]) -> dict[str, Options]:
 
 
 def flags_text(options: Options) -> str:
-    """As XLA_FLAGS would say it, without dashes; "default" is no options."""
+    """The options as in XLA_FLAGS, without dashes; "default" without options."""
     return " ".join(f"{name}={_value_text(value)}" for name, value in options.items())
 
 
@@ -117,7 +117,7 @@ def loose(options: Options, candidates: Iterable[Option]) -> bool:
 
 
 def snippet(options: Options, platform: str, remark: str) -> str:
-    """What to paste into `jaxport.Model(...)`, with the measurement that chose it as a comment.
+    """The argument for `jaxport.Model(...)`, with the measurement that chose it as a comment.
 
     Args:
       remark: the ratio, its interval and its circumstances in one line.

@@ -13,7 +13,7 @@ from compare.tuning.candidate_options import Option, Options, flags_text, loose,
 from compare.tuning.screening import DEFAULT, Confirmed, Rules, Screening, Standing, confirm
 
 PROMISING = 0.98
-"""What is not even this much faster alone is not tried together with others."""
+"""The largest ratio of an option alone that is tried together with others."""
 
 SIMPLER = 0.01
 """How much faster a candidate must be for each additional option, or option that allows other results."""
@@ -34,7 +34,7 @@ class PortFails(Exception):
 
 
 class Bench(Protocol):
-    """What a search asks of the machine."""
+    """The operations of the machine that a search needs."""
 
     def digest(self, options: Options) -> str:
         """A digest of the compiled code; empty if unknown.
@@ -166,7 +166,7 @@ class Search:
         return None
 
     def _rank(self, standing: Standing) -> float:
-        """What a candidate is chosen by: of two that are equally fast the one that asks for less."""
+        """The rank of a candidate: of two equally fast ones, the one with fewer options wins."""
         options = self.candidates[standing.name]
         complexity = len(options) + loose(options, self.known)
         return (standing.ratio or 1.0) * (1 + SIMPLER) ** complexity

@@ -48,7 +48,7 @@ class Race:
                 return dataclasses.replace(results, failures=failures)
 
     def _once(self, names: Sequence[str], seed: int) -> tuple[Measured[str], bool]:
-        """What one process gave, and whether it was lost: then the first failure is the one that took it down."""
+        """The results of one process, and whether it was lost: then the first failure caused the loss."""
         failures: dict[str, str] = {}
         with self.started() as side:
             ready = []

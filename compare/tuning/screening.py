@@ -147,5 +147,5 @@ def doubt(null: stats.Ratio | None, name: str) -> str:
 
 
 def _ratio(standing: Standing) -> float:
-    """What a candidate that gave no time is ranked by: behind all others."""
+    """The ratio for ranking; a candidate without a time comes last."""
     return float("inf") if standing.ratio is None else standing.ratio

@@ -139,5 +139,5 @@ def _promise(row: Screened) -> tuple[bool, float, int, int, int]:
 
 
 def view(targets: Mapping[str, ScreenedTarget]) -> dict[str, object]:
-    """The same as the record has it, without the description of devices."""
+    """The targets for the record, without the description of devices."""
     return {name: {"reason": target.reason, "rows": target.rows} for name, target in targets.items()}

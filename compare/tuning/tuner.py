@@ -30,7 +30,7 @@ from workloads._framework import Scalar
 
 @dataclass(frozen=True)
 class Plan:
-    """What is searched, and how long it is timed.
+    """The search space, and how long candidates are timed.
 
     Attributes:
       options: instead of those that are known for the platform; None takes these.
@@ -54,7 +54,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Tuned:
-    """What came of one workload. `reason` says why there was no search to its end: the port's own parity fails."""
+    """The result for one workload. `reason` says why the search did not end: the port's own parity fails."""
 
     size: str
     pass_: str
@@ -133,7 +133,7 @@ def _options_of(plan: Plan, platform: str) -> Sequence[Option]:
 
 
 class Live:
-    """What a search asks of the machine. Implements compare.tuning.option_search.Bench.
+    """Compiles and measures on this machine. Implements compare.tuning.option_search.Bench.
 
     Only one process works at a time: what compiles and what judges ends before candidates race. What one process
     compiled, the next one finds: compiling every candidate in every process took most of the time.

@@ -38,7 +38,7 @@ writes several in another order each time."""
 
 @dataclass(frozen=True)
 class Request:
-    """What is carried.
+    """The request to carry weights.
 
     Attributes:
       model: of Keras.
@@ -59,7 +59,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Carriage:
-    """What was read, and what is to be done.
+    """The model and module that were read, and the plan.
 
     Attributes:
       request: that it answers.
@@ -216,7 +216,7 @@ def _arrays(carriage: Carriage) -> dict[str, np.ndarray]:
 
 
 def _staying(carriage: Carriage) -> dict[str, str]:
-    """What keeps what it has, each with why."""
+    """The variables that keep their values, with reasons."""
     state = carriage.slots.kept if carriage.slots else {}
     return {**carriage.request.allowed, **{f"{PREFIX}{path}": reason for path, reason in state.items()}}
 

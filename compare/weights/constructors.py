@@ -37,7 +37,7 @@ _WITHOUT_DEFAULTS = frozenset({"jaxport.layers.Attention", "jaxport.normalizatio
 
 
 LINEN = "nn."
-"""What the names of Linen's classes begin with: these are made without `rngs`."""
+"""The prefix of Linen's classes, whose constructors take no `rngs`."""
 
 
 def constructor_text(module: Module) -> str:

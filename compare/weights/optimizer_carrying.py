@@ -16,7 +16,7 @@ from workloads._spec import Arrays
 from workloads._transfer import Source, Target
 
 FRESH = f"{PREFIX}fresh"
-"""What --allow names where only training that goes on has to be alike, not one that starts."""
+"""The name for --allow if only continued training has to be equal, not a new start."""
 
 
 def planned_slots(
@@ -67,7 +67,7 @@ def prove(
 
 
 def _reasons(target: Target, source: Source, slots: SlotPlan) -> Iterator[Finding]:
-    """What may be behind steps that differ: attributes, then the formula."""
+    """Possible reasons of steps that differ: attributes, then the formula."""
     assert source.optimizer is not None and target.optimizer is not None
     subject = f"the optimizer ({source.optimizer.class_name})"
     yield from (Finding("attribute", f"{subject}: expected {attribute}") for attribute in slots.apart)

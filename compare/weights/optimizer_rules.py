@@ -1,4 +1,4 @@
-"""What a rule for an optimizer is, and all of them: Keras' slots -> fields of the states of jaxport and of optax.
+"""The rules for optimizers: Keras' slots -> fields of the states of jaxport and of optax.
 
 A state of optax that keeps something else than Keras, such as a trace before the rate scales it, has no rule here, or
 is caught by the steps that both optimizers take (`continuing`).
@@ -205,7 +205,7 @@ def _alike(value: Plain, expected_value: Plain) -> bool:
 
 
 def advice(rule: OptimizerRule, states: Iterable[str]) -> str:
-    """What to use where steps differ; "" where jaxport's own optimizer took them."""
+    """Advice on the optimizer to use if steps differ; "" if jaxport's optimizer took them."""
     stock = sorted(state for state in states if state.startswith("optax.") and state in rule.fields)
     if not stock:
         return ""

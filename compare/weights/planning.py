@@ -65,7 +65,7 @@ class Told:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is done if nothing was found, and what was found.
+    """The moves of weights, and the findings that prevent them.
 
     Attributes:
       moves: one for every leaf.
@@ -90,7 +90,7 @@ def plan(
     allowances: Mapping[str, str],
     unused_layers: Mapping[str, str] | None = None,
 ) -> Plan:
-    """What becomes of every leaf.
+    """Plan the move of every leaf.
 
     Args:
       arrays: of their leaves, by key.
@@ -120,7 +120,7 @@ def plan(
 
 
 def without_misfits(whole_plan: Plan) -> Plan:
-    """What of a plan fits: the moves of layers that no finding is about."""
+    """The part of a plan that fits: the moves of layers without a finding."""
     misfits = {finding.layer for finding in whole_plan.findings}
     moves = tuple(
         move

@@ -80,7 +80,7 @@ class CarriedOptimizer(msgspec.Struct, frozen=True):
 
 
 class Receipt(msgspec.Struct, frozen=True):
-    """What was carried.
+    """The receipt of carried weights.
 
     `left` are leaves, `allowed` variables, and `excluded` random states that were not carried, each with why. `sha256`
     is that of the file of weights.

@@ -151,7 +151,7 @@ def _dropping(layer: SourceLayer, cell: Module) -> Module:
 
 
 def _undroppable(layer: SourceLayer) -> str:
-    """What no DroppingCell is for."""
+    """Why no DroppingCell replaces the layer; "" if one does."""
     for name in ("dropout", "recurrent_dropout"):
         if layer.config.get(name) and (layer.compute_dtype != layer.variable_dtype or layer.config.get(name) == 1):
             return f"{name}={layer.config[name]} in {layer.compute_dtype}"
@@ -173,7 +173,7 @@ def _rnn(layer: SourceLayer, cell: Module | None) -> Module:
 
 
 def _states(layer: SourceLayer) -> tuple[Carried, ...]:
-    """What a stateful layer carries from one call to the next."""
+    """The states that a stateful layer carries from call to call."""
     return same(*((leaf.name, f"state_{leaf.name.removeprefix(STATES)}") for leaf in layer.leaves if leaf.is_state))
 
 

@@ -26,7 +26,7 @@ _EXPECTED = files.Expected("weights in safetensors", "name the file that jaxport
 
 @dataclass(frozen=True)
 class Returned:
-    """What came back.
+    """The weights that came back.
 
     Attributes:
       leaves: how many there are.

@@ -1,4 +1,4 @@
-"""What a rule is: a layer of Keras with its attributes -> a module of Flax, its arguments, and where each leaf goes.
+"""Rules: a layer of Keras with its attributes -> a module of Flax, its arguments, and the place of each leaf.
 
 `jaxport weights` matches a module that is there against one; what writes a module reads the same.
 """

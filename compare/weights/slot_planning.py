@@ -77,7 +77,7 @@ def plan_slots(
     moves: Sequence[Move],
     allowances: Mapping[str, str],
 ) -> SlotPlan:
-    """What becomes of every variable of an optimizer.
+    """Plan the move of every variable of an optimizer.
 
     Args:
       arrays: of its variables, by key.

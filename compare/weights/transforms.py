@@ -1,4 +1,4 @@
-"""What becomes of an array on its way from Keras to Flax: named in the receipt, and undone on the way back.
+"""Transforms of arrays from Keras to Flax: the receipt names them, and the way back inverts them.
 
 Each takes one array and gives one or several; its inverse takes these and gives the first, bit by bit.
 """
@@ -82,7 +82,7 @@ class Split(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="
     parts: Annotated[int, msgspec.Meta(ge=1)]
 
     def forward(self, array: np.ndarray) -> Arrays:
-        """As many arrays as there are parts."""
+        """Split into one array per part."""
         fits = self.axis < array.ndim and array.shape[self.axis] % self.parts == 0
         _require(fits, f"a multiple of {self.parts} along axis {self.axis}", array)
         return tuple(np.split(array, self.parts, self.axis))
@@ -129,7 +129,7 @@ class Copies(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field=
     after: tuple[str, ...]
 
     def forward(self, array: np.ndarray) -> Arrays:
-        """As many numbers as there are dtypes."""
+        """Convert to one number per dtype."""
         copies = tuple(array.astype(dtype) for dtype in self.after)
         _require(
             all(_alike(copy, array) for copy in copies), f"a number that {' and '.join(self.after)} can hold", array
@@ -169,7 +169,7 @@ class Narrowed(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_fiel
 
 
 Simple = Identity | Transpose | Reshape | Split | Permute
-"""What becomes of a weight, and of what an optimizer keeps of it."""
+"""Transforms of a weight and of an optimizer's slots for it."""
 
 
 class Negated(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="name", tag="negated"):
@@ -178,7 +178,7 @@ class Negated(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field
     then: Simple
 
     def forward(self, array: np.ndarray) -> Arrays:
-        """As many arrays as the second gives."""
+        """Apply both: the arrays of the second."""
         return self.then.forward(np.negative(array))
 
     def back(self, arrays: Sequence[np.ndarray]) -> np.ndarray:

@@ -18,7 +18,7 @@ AXIS = "replicas"
 
 
 def _over(replica: Callable[..., Any], *arrays: jax.Array) -> Any:
-    """What each of equal replicas makes of its part, side by side."""
+    """The results of equal replicas on their parts, side by side."""
     return jax.vmap(replica, axis_name=AXIS)(*(array.reshape(REPLICAS, -1, *array.shape[1:]) for array in arrays))
 
 

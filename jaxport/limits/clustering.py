@@ -1,4 +1,4 @@
-"""The same under jax.jit: one program, whatever stands in the middle."""
+"""The functions under jax.jit: one program, whatever is in the middle."""
 
 import jax
 import jax.numpy as jnp

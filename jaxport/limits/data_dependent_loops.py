@@ -1,4 +1,4 @@
-"""The same in JAX, where a loop of the program is written as one."""
+"""The functions in JAX, where a loop of the program is written as one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same in JAX: a size is a static argument, a bound, or a symbol with a constraint."""
+"""The functions in JAX: a size is a static argument, a bound, or a symbol with a constraint."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same in JAX: a scan whose carry is the weight."""
+"""The steps in JAX: a scan whose carry is the weight."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same in JAX: what is not arithmetic stays on the host, and a size that values decide gets a bound."""
+"""The functions in JAX: what is not arithmetic stays on the host, and a size that depends on values gets a bound."""
 
 from __future__ import annotations
 
