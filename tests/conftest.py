@@ -17,7 +17,7 @@ from interpreters import is_running
 from mortals import Mortals
 from programs_here import ProgramsHere
 from runs import JUDGED, LEAN_MODES, WHOLE, record_of
-from slow_files import HEAVY, LONGEST, SLOW
+from slow_files import HEAVY, LONGEST, PART, SLOW, files_of_part
 
 from compare.cli import main
 from compare.hlo import executing
@@ -45,6 +45,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Files of tests that would all be deselected are not read: many import TensorFlow."""
+    if collection_path.name in SLOW and collection_path.name not in files_of_part(PART):
+        return True
     # Where no parentheses hold an `or`, one of its sides may want what the other does not.
     wanted = str(config.option.markexpr).split(" and ")
     if any(" or " in each and not (each[0] == "(" and each[-1] == ")") for each in wanted):

@@ -1,5 +1,9 @@
 """The files of tests that take long, by name."""
 
+from __future__ import annotations
+
+import os
+
 SLOW = (
     "test_blocks_command.py",
     "test_browser.py",
@@ -179,3 +183,19 @@ LONGEST = (
     "test_training.py",
 )
 """Half a minute and more each: started last, one of them would run alone while the other core is idle."""
+
+
+def files_of_part(part: str) -> frozenset[str]:
+    """The files in `SLOW` that belong to a part such as "0/2"; all of them for "".
+
+    The longest files are dealt out first, so that parts take about the same time.
+    """
+    if not part:
+        return frozenset(SLOW)
+    number, count = map(int, part.split("/"))
+    dealt = sorted(SLOW, key=lambda name: (name not in LONGEST, name))
+    return frozenset(dealt[number::count])
+
+
+PART = os.environ.get("JAXPORT_SLOW_PART", "")
+"""The part of the slow files that this session runs: continuous integration runs one at a time."""
