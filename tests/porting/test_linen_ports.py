@@ -431,7 +431,7 @@ def test_an_unknown_style_and_modules_of_a_function_are_refused() -> None:
 def test_what_the_readme_loads_with_survives_pooling(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An image of one pixel, of which pooling leaves none, cannot stand for an image of any size."""
     x = keras.Input((None, None, 1))
-    halves = keras.layers.MaxPooling2D()(keras.layers.Conv2D(2, 3, padding="same")(x))
+    halves = keras.layers.MaxPooling2D()(keras.layers.Conv2D(2, 3, padding="same", name="conv")(x))
     model = keras.Model(x, keras.layers.Concatenate()([keras.layers.UpSampling2D()(halves), x]), name="unet")
     architecture, original = _keras_compiled.of_model(model), Original("my_tf.py:build")
     source, training, files = texts(architecture, original, Sizes(), LINEN)
@@ -440,5 +440,5 @@ def test_what_the_readme_loads_with_survives_pooling(tmp_path: Path, monkeypatch
     monkeypatch.delitem(sys.modules, "model_jax", raising=False)
     facts, names = facts_of_model(architecture, source, training, original, Sizes()), dict[str, Any]()
     exec("\n".join(facts.loading[:-1]), names)
-    assert names["shapes"]["params"]["conv2d"]["kernel"].shape == (3, 3, 1, 2)
+    assert names["shapes"]["params"]["conv"]["kernel"].shape == (3, 3, 1, 2)
     assert facts.loading[-1] == 'variables = jaxport.weights.load(shapes, "weights.safetensors")'
