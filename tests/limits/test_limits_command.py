@@ -106,7 +106,7 @@ def test_a_pair_whose_function_raises_does_not_end_the_others(
 
 
 def test_a_worker_that_is_lost_makes_no_statement_wrong(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["lookup", "limits", "unique", "--timeout", "0.2", "--json"]) == 1
+    assert cli.main(["lookup", "limits", "unique", "--timeout", "0.01", "--json"]) == 1
     (limit,) = json.loads(capsys.readouterr().out)["limits"]
     assert limit["agrees"] is None and limit["ways"].keys() == {"tf/eager"}
     assert (
