@@ -89,7 +89,7 @@ def _shape(value: Value) -> tuple[int, ...]:
 
 
 def _flags(module: nn.Module, inputs: int) -> dict[str, bool]:
-    """What the call needs beyond its inputs, for inference.
+    """The keyword arguments for inference that the call needs beside its inputs.
 
     Raises:
       Unsupported: it needs something else.

@@ -24,7 +24,7 @@ def is_module(value: Any) -> bool:
 
 
 def read(module: nnx.Module) -> tuple[Target, dict[str, np.ndarray]]:
-    """What is in a module, and its arrays by the paths of its variables.
+    """Read the variables of a module as a target, and its arrays by path.
 
     Raises:
       Unsupported: a variable holds no array.

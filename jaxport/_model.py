@@ -1,4 +1,4 @@
-"""What a JAX twin hands over: pure functions of parameters, and the map to the canonical weights."""
+"""The model of a JAX twin: pure functions of parameters, and the map to the canonical weights."""
 
 from __future__ import annotations
 

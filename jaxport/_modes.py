@@ -54,7 +54,7 @@ def declared_options(model: Model) -> CompilerOptions:
 
 
 def find_refusal(options: CompilerOptions) -> str:
-    """What XLA has against an option, which it reads when it compiles; empty where it takes them all."""
+    """XLA's message that refuses an option, which it reads when it compiles; empty where it accepts all."""
     if not options:
         return ""
     try:

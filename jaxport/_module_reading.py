@@ -26,7 +26,7 @@ _RANDOM = "the state of a random generator: it is no weight"
 
 
 def read(reference: str, inputs: Sequence[Value] = ()) -> Target:
-    """What is in a module.
+    """Read the variables of a module as a target.
 
     Args:
       reference: FILE.py:NAME of a module, or of a class or function that makes one of no arguments, or of `rngs`.
@@ -68,7 +68,7 @@ def _make(value: Any, reference: str) -> Any:
 
 
 def _parameters(value: Any) -> list[inspect.Parameter]:
-    """What a function or the constructor of a class takes."""
+    """The parameters of a function, or of the constructor of a class."""
     is_class = inspect.isclass(value)
     try:
         # Of a class of Flax itself, the signature is that of its metaclass.

@@ -1,4 +1,4 @@
-"""What every optimizer of Keras takes as an argument: weight_decay, clipnorm, use_ema."""
+"""The arguments that every optimizer of Keras has: weight_decay, clipnorm, use_ema."""
 
 from __future__ import annotations
 

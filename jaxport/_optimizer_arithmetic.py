@@ -1,4 +1,4 @@
-"""What several optimizers compute alike: rates, decay of weights, lengths, and numbers rounded as Keras rounds them."""
+"""Arithmetic that optimizers share: rates, decay of weights, norms, and numbers rounded as Keras rounds them."""
 
 from __future__ import annotations
 

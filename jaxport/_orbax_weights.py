@@ -82,7 +82,7 @@ def _of_linen(module: linen.Module, inputs: tuple[Value, ...], weights: Mapping[
 
 
 def _nest(flat: Mapping[tuple[Any, ...], np.ndarray | None], weights: Mapping[str, np.ndarray]) -> dict[Any, Any]:
-    """What has an array, nested; a variable that stays as it is is not written."""
+    """The variables with an array as a nested dict; a variable that keeps its value is not written."""
     present = {keys: jnp.asarray(array) for keys, array in flat.items() if array is not None}
     if len(present) != len(weights):
         raise Unsupported(

@@ -163,7 +163,7 @@ def is_jitted(function: Any) -> bool:
 
 
 def jitted_with(function: Any) -> dict[str, Any]:
-    """What decides the cache of a function that `jax.jit` made: static and donated arguments. No public name tells."""
+    """The static and donated arguments of a function from `jax.jit`; no public name has them."""
     if not is_jitted(function):
         return {}
     info = function._jit_info

@@ -173,7 +173,7 @@ class Benchmark:
 
 @pytest.fixture(scope="session")
 def jaxport_prover(request: pytest.FixtureRequest) -> Iterator[Prover]:
-    """What `port` and `port_benchmark` ask. Its `judge` proves several ports in one run, ahead of their tests."""
+    """The prover of `port` and `port_benchmark`: `judge` proves several ports in one run, before their tests."""
     with ExitStack() as workers:
         prover = _or_fail(lambda: workers.enter_context(_prover(request.config.option)))
         request.config.stash[_PROVER] = prover
@@ -347,7 +347,7 @@ def _or_fail(ask: Callable[[], Result]) -> Result:
 
 @contextmanager
 def _refusing() -> Iterator[None]:
-    """What the command line says in one line is one line here. Inside, `compare` is jaxport's, whatever else is."""
+    """Turn errors into one line, as the command line does. Inside, `compare` is jaxport's package."""
     with neighbours():
         from compare.errors import FORESEEN
         from compare.report.showable import printable

@@ -74,7 +74,7 @@ def of_model(model: Any) -> Architecture:
 
 
 def _hidden_parts(by_path: Mapping[str, keras.Layer], read: _keras_graph.Read) -> Mapping[str, Sequence[str]]:
-    """What layers do in training that its parts "loss" and "step" have to do, and that is not said elsewhere."""
+    """The training behavior of layers that the parts "loss" and "step" must include."""
     is_written = any(graph.masks for graph in read.graphs)
     loss = [_MASKED] if read.masked and not is_written else []
     for path in sorted(read.ended_early):
@@ -182,7 +182,7 @@ def _read_own_step(model: Any, paths: Mapping[int, str]) -> OwnStep | str | None
 
 
 def _read_compilation(model: Any, hidden: Mapping[str, Sequence[str]], own: OwnStep | str | None) -> Compiled | None:
-    """What a model was compiled with.
+    """Read the arguments of a model's `compile`.
 
     Args:
       hidden: what layers do in training that its parts "loss" and "step" have to do.

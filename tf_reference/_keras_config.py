@@ -166,7 +166,7 @@ def plain(value: Any) -> Plain:
 
 
 def training(compiled: Any) -> Training | None:
-    """What a model was compiled with, as its config says; None where it was not."""
+    """The arguments of `compile` from a config; None where the model is not compiled."""
     if not isinstance(compiled, Mapping):
         return None
     optimizer = compiled.get("optimizer")

@@ -35,7 +35,7 @@ def describe(value: Any) -> Described:
 
 
 def config_of(optimizer: Any) -> Config:
-    """What an optimizer says of itself; without its schedule, where that says nothing of itself."""
+    """The config of an optimizer; without its schedule, where the schedule has no config."""
     try:
         return optimizer.get_config()
     except _UNSAID:
@@ -51,7 +51,7 @@ def _schedule(optimizer: Any) -> dict[str, Inner]:
 
 
 def _without_schedule(optimizer: Any) -> Config:
-    """What an optimizer says of itself beside its schedule."""
+    """The config of an optimizer without its schedule."""
     schedule, optimizer._learning_rate = optimizer._learning_rate, None
     try:
         return optimizer.get_config()
@@ -60,7 +60,7 @@ def _without_schedule(optimizer: Any) -> Config:
 
 
 def _function_arguments(value: Any) -> Config:
-    """What a loss hands to its function: Huber's config leaves its delta out."""
+    """The keyword arguments that a loss passes to its function: Huber's config lacks its delta."""
     arguments = getattr(value, "_fn_kwargs", None)
     return arguments if isinstance(arguments, Mapping) else {}
 

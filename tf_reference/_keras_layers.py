@@ -119,7 +119,7 @@ def variables(model: Any) -> tuple[Value, ...]:
 
 
 def training(model: Any) -> Training | None:
-    """What a model was compiled with; None where it was not."""
+    """The arguments of `compile`; None where the model is not compiled."""
     if not getattr(model, "compiled", False):
         return None
     optimizer = model.optimizer

@@ -35,7 +35,7 @@ def of_model(model: Any) -> Any:
 
 
 def read(model: Any, keys: Mapping[int, str]) -> SourceOptimizer:
-    """What is in the optimizer of a model.
+    """Read the state of a model's optimizer.
 
     Args:
       keys: of its weights, by their ids.

@@ -1,4 +1,4 @@
-"""What a Keras model returns, and the arguments of `compile` for each output: losses, their weights and metrics."""
+"""The outputs of a Keras model, and the arguments of `compile` for each: losses, their weights and metrics."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ _OF_KERAS = frozenset({"_layers", "_metrics", "_functional", "_losses", "_seed_g
 """Attributes in which Keras itself lists the layers of a layer."""
 
 _OF_TRACKING = "_self_unconditional_"
-"""What attributes begin with in which TensorFlow notes what a checkpoint holds."""
+"""The prefix of attributes in which TensorFlow tracks what a checkpoint holds."""
 
 
 def is_keras(layer: Any) -> bool:
@@ -76,7 +76,7 @@ def first_paths(layers: Mapping[str, keras.Layer]) -> dict[int, str]:
 
 
 def _of_attributes(layer: Any) -> Iterator[tuple[str, Any]]:
-    """What a class of the user's holds, public attributes first; then what only Keras' list of its layers has."""
+    """The attributes of a user's object, public ones first; then the layers that only Keras' list has."""
     functional = getattr(layer, "operations", None)
     by_name = [(child.name, child) for child in functional or () if not isinstance(child, keras.layers.InputLayer)]
     attributes = sorted(vars(layer).items(), key=lambda item: item[0].startswith("_"))
@@ -113,7 +113,7 @@ def leaves(layer: Any, inner: Sequence[tuple[str, Any]]) -> Iterator[tuple[str, 
 
 
 def recurrent_states(layer: Any) -> list[Any]:
-    """What a recurrent layer carries from one call to the next, in Keras' order; Keras lists it nowhere else."""
+    """The states that a recurrent layer carries from call to call, in Keras' order; Keras lists them nowhere else."""
     is_stateful = isinstance(layer, keras.layers.RNN) and layer.stateful
     return keras.tree.flatten(layer.states) if is_stateful and layer.states is not None else []
 
@@ -164,7 +164,7 @@ def own_seeds(layer: Any) -> list[Any]:
 
 
 def config(layer: Any) -> dict[str, Plain]:
-    """What a layer or operation says of itself, as plain data; nothing where it cannot, as often those of users."""
+    """The config of a layer or operation as plain data; empty where it has none, as users' layers often."""
     try:
         plain = _keras_config.plain_config(layer.get_config())
     except (NotImplementedError, TypeError, AttributeError, ValueError):

@@ -118,7 +118,7 @@ def load(location: Given, scratch: Path) -> tuple[Any, tuple[Excluded, ...]]:
 
 
 def saved_as(keras_model: Any) -> Any:
-    """What has files of weights: of a function that closes over one model, that model."""
+    """The object that weights are saved from: for a function that closes over one model, that model."""
     alone = isinstance(keras_model, _closed_over.ClosedOver) and len(keras_model.held) == 1
     inner = getattr(keras_model, keras_model.held[0]) if alone else keras_model
     return inner if isinstance(inner, keras.Model) else keras_model

@@ -1,4 +1,4 @@
-"""What `jaxport compilation launch --profile` has a program do: profile itself, and note the lines of what it traces.
+"""Profile a program of `jaxport compilation launch --profile` from inside, and note the lines of traced functions.
 
 It is copied out as sitecustomize.py and runs in Python and TensorFlow of anybody's: it imports nothing of jaxport,
 prints nothing, and whatever fails in it leaves its reason in a file and the program alone.

@@ -18,7 +18,7 @@ _CONSTANT = re.compile(r"Input (\d+) to node `[^`]*` with op (\w+) must be a com
 
 @dataclass(frozen=True)
 class Lowered:
-    """What gives the stages of a program, its signature, and the ConcreteFunction whose captures it takes."""
+    """Returns the stages of a program, its signature, and the ConcreteFunction whose captures it takes."""
 
     stage: Callable[..., Any]
     layout: _private.Layout
@@ -26,7 +26,7 @@ class Lowered:
 
 
 def lower(function: Any, tensors: Sequence[tf.Tensor]) -> Lowered:
-    """What gives the stages of a function's program, with a parameter for each argument and each variable.
+    """Lower a function to a program with a parameter for each argument and each variable.
 
     Args:
       function: of tf.function(jit_compile=True).

@@ -1,4 +1,4 @@
-"""What Mask R-CNN is taught: which anchors and regions are objects, and the five losses."""
+"""The targets of Mask R-CNN's training, which anchors and regions are objects, and its five losses."""
 
 from __future__ import annotations
 

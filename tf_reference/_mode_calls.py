@@ -19,11 +19,11 @@ from workloads._framework import (
 EAGER, GRAPH, AUTOCLUSTER, JIT = "eager", "graph", "autocluster", "jit"
 
 _NO_KERNEL = re.compile(r"No registered '(\w+)' OpKernel for XLA")
-"""What TensorFlow says where it cannot compile: with another error class by each way to ask."""
+"""TensorFlow's message where it cannot compile. The class of the error depends on how a function is compiled."""
 _NO_KERNEL_HERE = re.compile(
     r"Could not find device for node: .*? = (\w+)\[|No OpKernel was registered to support Op '(\w+)'"
 )
-"""What it says where it cannot run: op by op, and in a graph."""
+"""Its message where it cannot run, op by op and in a graph."""
 
 
 @contextmanager

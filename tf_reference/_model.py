@@ -1,4 +1,4 @@
-"""What a TensorFlow twin hands over: its functions, and its variables under canonical names."""
+"""The model of a TensorFlow twin: its functions, and its variables under canonical names."""
 
 from __future__ import annotations
 

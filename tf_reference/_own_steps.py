@@ -27,7 +27,7 @@ _SUMS = (sum, tf.add_n)
 _UNPACK = (keras.utils.unpack_x_y_sample_weight,)
 _CLIPS: Mapping[str, Any] = {"clip_by_norm": tf.clip_by_norm, "clip_by_value": tf.clip_by_value}
 _OF_COMPUTE_LOSS = {"x": Is.INPUTS, "y": Is.TARGETS, "y_pred": Is.PREDICTIONS, "sample_weight": Is.WEIGHTS}
-"""What each parameter of compute_loss is, in their order."""
+"""The meaning of each parameter of compute_loss, in their order."""
 _OF_METRICS = frozenset({"update_state", "compute_metrics", "reset_state", "result", "items", "append", "add"})
 
 
@@ -61,7 +61,7 @@ def _step_function(model: Any) -> Any:
 
 
 def read(model: Any) -> OwnStep:
-    """What the training step of a model does.
+    """Read the train_step of a model.
 
     Raises:
       Unsupported: it does what is not followed.
@@ -82,7 +82,7 @@ def read(model: Any) -> OwnStep:
 
 
 def _computed_loss(model: Any) -> Loss:
-    """What the compute_loss of a model returns: the compiled loss, or that of the user's own method."""
+    """The loss that a model's compute_loss returns: the compiled one, or that of the user's own method."""
     function: Any = type(model).compute_loss
     if function is keras.Model.compute_loss:
         return Loss((LossTerm(),))
@@ -138,7 +138,7 @@ class _Following:
                 raise self.source.refusal(node)
 
     def _result(self, value: ast.expr | None) -> Any:
-        """What is returned: the loss, if there is one; logs are ignored."""
+        """The value of a return statement: the loss, if there is one; logs are ignored."""
         try:
             return self.value(value) if value is not None else Is.LOGS
         except Unsupported:
@@ -188,7 +188,7 @@ class _Following:
         self.names |= dict(zip(names, parts, strict=False))
 
     def value(self, node: ast.expr) -> Any:
-        """What an expression is.
+        """Evaluate an expression.
 
         Raises:
           Unsupported: that is not known.

@@ -72,7 +72,7 @@ def layout(message: bytes) -> Layout:
 
 
 def memory_analysis(message: bytes) -> MemoryAnalysis:
-    """What an optimized HloProto's buffer assignment sets aside, an allocation counted as XLA's own analysis does.
+    """The memory in an optimized HloProto's buffer assignment, counted as XLA's own analysis does.
 
     TensorFlow has no public memory analysis; the proto of stage optimized_hlo_proto_serialized
     carries the assignment itself.
@@ -350,7 +350,7 @@ def kernel(event: TracedEvent, eager: bool) -> str | None:
 
 
 def staged_with(function: Any) -> dict[str, Any]:
-    """What a tf.function was made with; only the signature has a public name."""
+    """The arguments of `tf.function` for a function; only the signature has a public name."""
     settings = {
         "input_signature": function.input_signature,
         "autograph": _setting(function, "_autograph"),

@@ -1,4 +1,4 @@
-"""What TensorFlow ran in one call, as its profiler saw it."""
+"""The operations of one call of TensorFlow, from its profiler."""
 
 from __future__ import annotations
 

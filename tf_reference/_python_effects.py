@@ -31,7 +31,7 @@ _MOST_WRAPPERS = 16
 
 
 def effects(functions: Iterable[Any], owner: type | None = None) -> tuple[Effect, ...]:
-    """What these functions do beside computing, and those of the same file that they call by their name.
+    """Effects of these functions beside their results, and of functions of the same file that they call by name.
 
     Args:
       functions: of Python; what has no source, or is a framework's, is left out.

@@ -1,4 +1,4 @@
-"""What Python keeps from one training step to the next: a step that is traced would do it once."""
+"""State that Python keeps from one training step to the next: a traced step would update it once."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def check_methods(model: Any) -> None:
 
 
 def state_of(model: Any) -> dict[str, str]:
-    """What Python keeps in a model and in objects of the user's classes that it holds, by attribute."""
+    """The Python state of a model and of the users' objects in it, by attribute."""
     attributes = {name: value for name, value in vars(model).items() if name not in _attributes_of_keras()}
     own = {name: value for name, value in attributes.items() if _is_of_user(type(value)) and hasattr(value, "__dict__")}
     return _counts("", attributes) | {

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 _OUT_OF_SCOPE = "is out of scope and cannot be used here"
-"""What TensorFlow says of a tensor of another graph: a TypeError or a ValueError, by where it is met."""
+"""TensorFlow's message for a tensor of another graph, in a TypeError or a ValueError."""
 
 
 class Rebuilt(Protocol):
-    """What has models that can be built anew."""
+    """An object with models that can be built anew."""
 
     def rebuild(self) -> None:
         """Build every model anew."""

@@ -1,4 +1,4 @@
-"""What TensorFlow traces and XLA compiles in each call of a stream, read from its profiler."""
+"""The functions that TensorFlow traces and XLA compiles in each call of a stream, from its profiler."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Watched:
         return self._watch(self._function, arguments)
 
     def probe(self, before: Named, after: Named, body: bool) -> Seen:
-        """What a call does in an empty cache that holds another call alone.
+        """Trace and compile a call in a cache that holds one other call.
 
         Args:
           before: the call that fills the cache.
@@ -95,7 +95,7 @@ class Watched:
 
 
 def compiled_in(call: Callable[[], Any]) -> tuple[Any, int]:
-    """What a call gives, and how many executables XLA made in it."""
+    """The result of a call, and how many executables XLA compiled in it."""
     results, events = _profile(call)
     return results, sum(bool(_COMPILED.match(event.name)) for event in events)
 

@@ -63,7 +63,7 @@ def handed_over(model: Model) -> Step:
 
 
 def in_turn(session: Session, strategy: str, division: Division, parts: int) -> Step:
-    """What replicas compute, on one device: right, or with a mistake that has to be seen.
+    """The step of replicas on one device: right, or with a planted mistake that the check must catch.
 
     Args:
       parts: how many replicas there are.

@@ -74,7 +74,7 @@ def noise_of(layer: Any) -> Sequence[int | None] | None:
 
 
 def drop(x: tf.Tensor, rate: float, noise: Sequence[int | None] | None = None) -> tf.Tensor:
-    """What is left of an array, scaled up.
+    """The array with dropped elements set to zero and the others scaled up.
 
     Args:
       x: of floats.
@@ -87,7 +87,7 @@ def drop(x: tf.Tensor, rate: float, noise: Sequence[int | None] | None = None) -
 
 
 def noisy(x: tf.Tensor, layer: Any) -> tf.Tensor:
-    """What a noise layer of Keras makes of an array in training, with draws by place.
+    """The output of a Keras noise layer in training, with draws by place.
 
     Args:
       x: of floats.

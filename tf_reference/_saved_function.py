@@ -51,7 +51,7 @@ _BACK = frozenset({"NextIteration", "RefNextIteration"})
 
 @dataclass(frozen=True)
 class SavedFunction:
-    """What is computed of a file.
+    """The function of a file that the user selected.
 
     Attributes:
       entry: where the graph is entered and left.
@@ -132,7 +132,7 @@ def _without(graph: Any, names: set[str]) -> Any:
 
 
 def read(selection: SavedGraph) -> SavedFunction:
-    """What is computed of a file.
+    """Read the function of a file that the user selected.
 
     Raises:
       Unsupported: there is no such file, it is damaged or hostile, or has no such signature or tensor.
@@ -182,7 +182,7 @@ def _enter(meta: Any, selection: SavedGraph, name: str) -> tuple[Entry, Any]:
 
 @contextmanager
 def _as_refusal(path: Path) -> Iterator[None]:
-    """What is damaged in a file, in one line."""
+    """Turn the errors of a damaged file into one line."""
     try:
         yield
     except Unusable as error:
@@ -197,7 +197,7 @@ def _as_refusal(path: Path) -> Iterator[None]:
 
 
 def _flatten(graph: Any, entry: Entry) -> tuple[Entry, Any, set[str]]:
-    """What of a graph the entry's outputs need, without calls; the names of the nodes of functions called."""
+    """The nodes that the entry's outputs need, with calls inlined; and the names of nodes of called functions."""
     inputs = {node_of(tensor.name) for tensor in entry.inputs.values()}
     outputs = [tensor.name for tensor in entry.outputs.values()]
     missing = {node_of(name) for name in (*inputs, *outputs)} - {node.name for node in graph.node}
@@ -231,7 +231,7 @@ def _check_constants(graph: Any) -> None:
 
 
 def _part(flat: Any, entry: Entry, in_calls: set[str]) -> tuple[Entry, Any, tuple[str, ...]]:
-    """What of a flat graph stays behind texts; further what has an effect in a function called."""
+    """The part of a flat graph that begins behind text operations; and the effects in called functions."""
     entry, remarks = behind_texts(entry, flat)
     entry = replace(entry, inputs={key: _with_shape(tensor, flat) for key, tensor in entry.inputs.items()})
     starts = {node_of(tensor.name) for tensor in entry.inputs.values()}

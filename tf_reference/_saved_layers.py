@@ -1,4 +1,4 @@
-"""What lies in the folder of a SavedModel beside its graph: layers as Keras 2 tells them, and lines of the source."""
+"""The metadata of a SavedModel beside its graph: layers of Keras 2, and source lines."""
 
 from __future__ import annotations
 

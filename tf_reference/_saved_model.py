@@ -31,7 +31,7 @@ _VARIABLES = frozenset({"VarHandleOp", "VariableV2", "Variable"})
 
 
 def inspect(folder: Path) -> Inspection:
-    """What is in a SavedModel.
+    """Read the signatures and variables of a SavedModel.
 
     Raises:
       Unsupported: there is none, it is no SavedModel, or a link leads out of the folder.

@@ -192,7 +192,7 @@ def _find_origins(meta: Any) -> dict[str, Origin]:
 
 
 def _origin(restoring: Any, number: int, by_name: Mapping[str, Any]) -> Origin:
-    """What the output of this number restores."""
+    """The variable that the output of this number restores."""
     keys, parts = (_texts(by_name.get(node_of(restoring.input[place]))) for place in (1, 2))
     if number >= len(keys):
         raise Unusable("an operation that restores more than it names")

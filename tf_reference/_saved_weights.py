@@ -96,7 +96,7 @@ def open_checkpoint(folder: Path) -> CheckpointGraph:
 def _name_variables(
     graph: CheckpointGraph, leave: Mapping[str, str]
 ) -> tuple[dict[str, SavedVariable], list[Excluded]]:
-    """What is carried, by name, and what is not."""
+    """Name the variables that are carried, and those that are not."""
     variables, exclusions = list(graph.variables()), []
     of_optimizers, dtypes = graph.of_optimizers(), graph.reader.get_variable_to_dtype_map()
     # Keras names a variable by its layer, and TensorFlow what has no name "Variable".
@@ -133,14 +133,14 @@ def _reason(variable: SavedVariable, name: str, of_optimizers: frozenset[int], l
 
 
 def _of_copy(graph: CheckpointGraph, one: SavedVariable, other: SavedVariable, name: str) -> str:
-    """What exports a model keeps a copy of its variables."""
+    """The reason for two variables of which one is a copy, as some exports of models have."""
     if graph.same(one, other):
         return copy_of(name)
     raise Unusable(f"two variables {name}, at {other.path} and at {one.path}, that differ")
 
 
 def _layers(arrays: Mapping[str, np.ndarray]) -> Iterator[SourceLayer]:
-    """What holds variables, the outer first, as containers: their names alone are known."""
+    """The layers that hold variables, outer ones first, as containers: only their names are known."""
     paths = {""}
     for name in arrays:
         steps = name.split("/")[:-1]

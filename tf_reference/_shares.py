@@ -8,7 +8,7 @@ import tensorflow as tf
 
 
 def share(value: Any) -> Any:
-    """What one replica adds to the mean over replicas: the value over their number; outside of a strategy, the value.
+    """The share of one replica in the mean over replicas: the value over their number; without a strategy, the value.
 
     A loss of Keras divides so by itself; tf.reduce_mean and what layers add to `model.losses` do not.
     """

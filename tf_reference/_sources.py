@@ -55,7 +55,7 @@ class _Walk:
 
 
 def _results(graph: Any, lines: dict[str, str], calls: str, caller: str) -> Iterator[tuple[str, str]]:
-    """What a function returns is also known by the name of its result: "mul_0" is the first output of "mul"."""
+    """Name the results of a function too: "mul_0" is the first output of "mul"."""
     for tensor in graph.outputs:
         name = f"{tensor.op.name}_{tensor.value_index}"
         if name not in lines:

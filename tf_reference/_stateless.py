@@ -43,14 +43,14 @@ class Stateless:
 
 @dataclass(frozen=True)
 class _Held:
-    """What a variable holds."""
+    """The value of a variable at one place of the graph."""
 
     dtype: int
     shape: Any
 
 
 def lowered_for(kind: str, concrete: Any, tensors: Sequence[tf.Tensor]) -> tuple[Callable[..., Any], _private.Layout]:
-    """What gives the stages of a function's program for a device that need not be there, and its signature.
+    """A function that returns the stages of a program for a device that may be absent, and the program's signature.
 
     Args:
       kind: of the device: "cpu" or "gpu".
@@ -164,7 +164,7 @@ class _Rewriting:
             self.current[handles[0]] = node.name
 
     def _check_fresh(self, node: Any, handles: Mapping[int, str]) -> None:
-        """What a loop returned is what a variable held then: its shape stays, its value need not."""
+        """Check that no loop returns an old value of a variable: its shape stays, its value may change."""
         for source in handles.values() if node.op != "VariableShape" else ():
             variable, held_then = self._loops.get(source, (source, self.current[source]))
             if self.current[variable] != held_then:
@@ -277,7 +277,7 @@ def _retype(types: Any, arguments: Mapping[int, _Held]) -> None:
 
 
 _RESULTS = {"ReadVariableOp": ("value", "output")}
-"""What the one result of an operation was called, and what that of the operation in its place is."""
+"""The name of an operation's one result, and the name in the operation that replaces it."""
 
 
 def _rename_result(function: Any, name: str, was: str) -> None:

@@ -1,4 +1,4 @@
-"""What a training step may be trained on: the inputs of a model, and targets like its outputs."""
+"""The data of a training step: the inputs of a model, and targets like its outputs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DataSpec = tuple[Any, Sequence[tuple[Any, str]]]
 
 
 def data_specs(model: Any) -> Iterator[DataSpec]:
-    """What a step may be trained on.
+    """The specs of a training step's data.
 
     Without targets last: a step that does less without them would be another one.
     """

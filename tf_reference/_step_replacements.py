@@ -1,4 +1,4 @@
-"""What stands in for tapes, optimizers, losses, metrics and assignments while a training step is traced."""
+"""Replacements of tapes, optimizers, losses, metrics and assignments while a training step is traced."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _OF_SHARES = (
 
 
 class Replacements:
-    """What stands in while a step is traced.
+    """The objects that replace Keras' while a step is traced.
 
     Args:
       dtypes: wider ones, by those of the model.

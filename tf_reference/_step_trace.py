@@ -51,7 +51,7 @@ class Trace:
 
 
 class ModelNames:
-    """What the weights and optimizers of a model are called."""
+    """The names of a model's weights and optimizers."""
 
     def __init__(self, model: Any) -> None:
         self._model = model

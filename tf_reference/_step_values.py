@@ -1,4 +1,4 @@
-"""What the variables of a train_step are, where its source is followed."""
+"""The values of variables in a train_step, where its source is followed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from workloads._architecture import Clip, Described, LossTerm
 
 
 class Is(Enum):
-    """What a variable of a train_step is."""
+    """The meaning of a variable in a train_step."""
 
     DATA = auto()
     INPUTS = auto()

@@ -171,7 +171,7 @@ class Strategies(Distributing):
         return {name: session.twin.batches[name][number] for name in session.twin.inputs}
 
     def _inputs(self, session: Session, strategy: str) -> Callable[[Arrays], list[Any]]:
-        """What gives a step its inputs: tensors, or of each replica those of its part."""
+        """A function from arrays to a step's inputs: tensors, or the tensors of each replica's part."""
         if strategy in (SINGLE, IN_TURN, *MISTAKES):
             return session.tensors
         strategy_object, axes, parts = self._tf_strategy(), self._division.axes, self._replicas()
@@ -220,7 +220,7 @@ class Strategies(Distributing):
 
 
 def _copies(variable: Any) -> dict[str, np.ndarray]:
-    """What each device of this process holds of a variable."""
+    """The copy of a variable on each device of this process."""
     values = getattr(variable, "values", (variable,))
     return {value.device or "CPU": value.numpy() for value in values}
 

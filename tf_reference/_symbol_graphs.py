@@ -49,7 +49,7 @@ class Reading:
         self.always: Set[int] = frozenset()
 
     def graph(self) -> Graph:
-        """What was read."""
+        """The graph of the symbols that were read."""
         inputs = {name: self._numbering.number(tensor) for name, tensor in self._trace.inputs.items()}
         calls = tuple(self._call(node) for node in self.nodes)
         nest, outputs = self._plain(self._trace.nest), self._plain(self._trace.outputs)

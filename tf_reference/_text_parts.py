@@ -1,4 +1,4 @@
-"""What of a saved graph works on texts, tables and files: it stays in TensorFlow, and a port starts behind it."""
+"""The part of a saved graph for texts, tables and files: it stays in TensorFlow, and a port starts behind it."""
 
 from __future__ import annotations
 

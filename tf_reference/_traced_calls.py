@@ -158,7 +158,7 @@ def output_nest(model: Any) -> Any:
 
 
 def trace(layer: Any, *, training: bool = True) -> Trace:
-    """What a layer of the user's own does.
+    """Trace the call of a user's layer.
 
     Args:
       training: whether in training.
@@ -209,7 +209,7 @@ def again(graph: Any, names: Sequence[str], functions: bool = True) -> Trace:
 
 
 def as_called(outputs: Any) -> Any:
-    """What a graph of Keras returns where it is called: the tensor of a list of one."""
+    """The return value of a call of a Keras graph: the tensor itself for a list of one."""
     return outputs[0] if isinstance(outputs, list | tuple) and len(outputs) == 1 else outputs
 
 

@@ -59,7 +59,7 @@ class TracedModel:
 
 
 def read(model: Any) -> TracedModel:
-    """What the train_step of a model does.
+    """Trace the train_step of a model.
 
     Args:
       model: of Keras, compiled or not.

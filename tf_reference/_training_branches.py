@@ -16,7 +16,7 @@ _WRAPPED = ("build", "quantize")
 
 
 def name_of(operation: Any) -> str:
-    """What an operation is, whichever trace made it."""
+    """The name of an operation, equal in every trace."""
     left_out = ("name", *_WRAPPED)
     settings = {
         name: value for name, value in vars(operation).items() if not name.startswith("_") and name not in left_out
@@ -34,7 +34,7 @@ def differ(in_training: Graph, still: Graph, identities: Set[str]) -> bool:
 
 
 def _outline(graph: Graph, identities: Set[str]) -> Any:
-    """What a graph computes of its inputs: tensors are numbered as they are made, and no call says who trains."""
+    """A graph as comparable data: tensors are numbered as they are made, and no call has its training argument."""
     numbers: dict[int, int] = {number: position for position, number in enumerate(graph.inputs.values())}
     fresh, calls = count(len(numbers)), list[Any]()
     for call in graph.calls:

@@ -270,7 +270,7 @@ def gelu(values: tf.Tensor) -> Any:
 
 
 def activation_of(block: Block) -> Any:
-    """What a Keras layer takes as its activation."""
+    """The activation of a block, as a Keras layer takes it."""
     return gelu if block.activation == "gelu" else block.activation
 
 

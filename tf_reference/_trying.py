@@ -122,7 +122,7 @@ def _alone(programs: Sequence[Program]) -> dict[str, list[Trial]]:
 
 
 def _likeness(operation: Any) -> str:
-    """What calls of one type that are like each other share: dtypes and shapes of inputs, and attributes."""
+    """The key of similar calls of one type: dtypes and shapes of inputs, and attributes."""
     attributes = [(name, value) for name, value in operation.node_def.attr.items() if not name.startswith("_")]
     return str(([(tensor.dtype, tensor.shape) for tensor in operation.inputs], sorted(attributes, key=str)))
 
@@ -138,7 +138,7 @@ def _operations(graph: Any, seen_names: set[str]) -> Iterator[Any]:
 
 
 def _best(calls: Sequence[Trial]) -> Trial:
-    """What may be said of a type of operation after several calls."""
+    """The best outcome of several calls of one type of operation."""
     outcomes = [call.outcome for call in calls]
     reasons = [call.reason for call in calls if call.outcome == "refused"]
     return Trial(

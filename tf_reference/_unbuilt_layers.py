@@ -14,7 +14,7 @@ from workloads._inspection import Config
 
 UNBUILT = (TypeError, ValueError, AttributeError, LookupError, RuntimeError, ImportError, ArithmeticError, MemoryError,
            AssertionError, tf.errors.OpError)  # fmt: skip
-"""What Keras raises where a config is none of its own."""
+"""The errors that Keras raises for a config that is not its own."""
 
 IN_CODE = "name the code that makes the model, as FILE.py:build"
 
@@ -39,7 +39,7 @@ def reason_not_built(config: Config, error: Exception) -> str:
 
 
 def cause(error: Exception) -> str:
-    """What Keras says last, where it puts what led there and whole configs around it."""
+    """The last statement of Keras' message, without the configs and the history around it."""
     text = str(error).rpartition(_ENCOUNTERED)[2]
     first = _DUMPS.split(text, maxsplit=1)[0] or text
     message = " ".join(first.split()).rstrip(".")

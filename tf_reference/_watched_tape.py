@@ -1,4 +1,4 @@
-"""What a train_step of the user's own takes the gradient of and gives to optimizers: it is called as it stands."""
+"""Watch the gradients that a user's train_step takes and gives to optimizers, while it runs unchanged."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ _OF_METRICS = frozenset({"metrics", "_metrics", "compiled_metrics", "_compile_me
 """Attributes of a model, in Keras 2 and 3, that hold metrics; no layer may have these names."""
 
 _REFUSED = (OSError, RuntimeError, ValueError, KeyError, TypeError, AttributeError, MemoryError, UnicodeDecodeError)
-"""What h5py and Keras raise of a file that is damaged, or of another model."""
+"""The errors that h5py and Keras raise for a damaged file or one of another model."""
 
 
 def load_own(model: Any, path: Path, scratch: Path, optimizer: Any = None) -> tuple[Excluded, ...]:
@@ -186,7 +186,7 @@ def restore(model: Any, prefix: str, optimizer: Any, leave: Mapping[str, str]) -
 def _restore(
     model: Any, path: str, optimizer: Any, graph: CheckpointGraph, leave: Mapping[str, str], prefix: str
 ) -> tuple[Excluded, ...]:
-    """What a checkpoint has besides what was restored of it."""
+    """Restore a checkpoint, and return the entries that were not restored."""
     reasons = []
     for checkpoint in _checkpoints(model, optimizer, graph.names):
         try:
@@ -218,7 +218,7 @@ def _prefix(reference: str) -> str | None:
 def _besides(
     graph: CheckpointGraph, restored_numbers: frozenset[int], leave: Mapping[str, str], prefix: str
 ) -> tuple[Excluded, ...]:
-    """What a checkpoint has besides what was restored, each with why it is not carried."""
+    """The entries of a checkpoint that were not restored, each with the reason."""
     of_optimizers = graph.of_optimizers()
     by_full_name = {
         variable.full_name: variable for variable in graph.variables() if variable.number in restored_numbers
@@ -271,7 +271,7 @@ def _kind(name: str) -> tuple[str, ...]:
 
 
 def _checkpoints(model: Any, optimizer: Any, names: Sequence[str]) -> Iterator[tf.train.Checkpoint]:
-    """What it may have been saved of; a name with an underscore is none that a user gave."""
+    """The objects that a checkpoint may have been saved from, without names that begin with an underscore."""
     candidates = [name for name in names if name.isidentifier() and name[0] != "_" and name != "save_counter"]
     if {"variables", "_all_variables"} <= set(names):
         # model.export() keeps the variables in a list, in the order of the model.

@@ -137,7 +137,7 @@ class Pipeline(keras.Model):
         return self.logits(frames, positions, self.parts())
 
     def parts(self) -> list[Callable[..., Any]]:
-        """What patches go through, in order: cut and preprocessed, the stages, classified."""
+        """The parts of the pipeline in order: cut and preprocess, the stages, classify."""
         return [self.prepare, *(partial(self.stage, index) for index in range(pipeline.STAGES)), self.classify]
 
     def logits(self, frames: Any, positions: Any, parts: Sequence[Callable[..., Any]]) -> Any:

@@ -1,4 +1,4 @@
-"""What is computed: framework-neutral workloads. Every module without an underscore is one."""
+"""Framework-neutral workloads. Every module without an underscore is one."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ ITERATIONS = "iterations of "
 
 @dataclass(frozen=True)
 class Tensor:
-    """What one layer hands to another.
+    """A tensor between two layers.
 
     Attributes:
       shape: None is a size that is not fixed.
@@ -151,7 +151,7 @@ class Described(Inner):
 
 @dataclass(frozen=True)
 class Penalty:
-    """What a regularizer adds to the loss.
+    """The term that a regularizer adds to the loss.
 
     Attributes:
       layer: its path.
@@ -181,7 +181,7 @@ class LossTerm:
 
 @dataclass(frozen=True)
 class Clip:
-    """What becomes of gradients before the optimizer has them.
+    """The clipping of gradients before the optimizer reads them.
 
     Attributes:
       name: "clip_by_global_norm", or "clip_by_norm" or "clip_by_value" of each.
@@ -252,7 +252,7 @@ class TracedStep:
 
 @dataclass(frozen=True)
 class OwnStep:
-    """What a train_step of the user's own does, as far as it trains.
+    """A train_step of the user's own, as far as it trains.
 
     Attributes:
       line: FILE:LINE of it.

@@ -88,7 +88,7 @@ def place_kinks(spec: ArraySpec, name: str, turn: int, first: int = 0) -> np.nda
 
 
 def _patterns(spec: ArraySpec, turn: int) -> np.ndarray:
-    """What an array holds at each kink."""
+    """The values that an array has at each kink."""
     first, last = _ends(spec)
     if not spec.is_float:
         return np.array([first, last, first, first, last, (first, last)[turn % 2]], spec.dtype)

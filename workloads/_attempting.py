@@ -14,7 +14,7 @@ Stage = Callable[..., Callable[..., Any]]
 
 
 def around(function: Callable[..., Any]) -> Callable[..., Any]:
-    """What calls the function: a stage and arrays -> results.
+    """A function that calls the function in a stage: stage and arrays -> results.
 
     It is the function of the same module that is named so, and may stage more than once, or pass other arguments.
     """

@@ -1,4 +1,4 @@
-"""What a workload is without its functions: plain data, which can be had from a process that runs foreign code."""
+"""A workload without its functions: plain data that a process with foreign code can send."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Declared:
 
 
 def declare(workload: Workload, reference: str = "") -> Declared:
-    """What a workload says of itself."""
+    """The declaration of a workload."""
     return Declared(
         reference=reference or workload.name,
         name=workload.name,

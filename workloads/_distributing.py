@@ -84,7 +84,7 @@ class Unlike:
 
 @dataclass(frozen=True)
 class Stepped:
-    """What some training steps gave: "loss" [steps], "weights@STEP/PATH" and "state@STEP/NAME" after each step.
+    """The results of training steps: "loss" [steps], "weights@STEP/PATH" and "state@STEP/NAME" after each step.
 
     Attributes:
       arrays: by leaf.
@@ -118,7 +118,7 @@ class Collective:
 
 @dataclass(frozen=True)
 class Program:
-    """What a step compiles to, or the graph that it runs: its transfers, or a module that they are read from."""
+    """The compiled program of a step, or the graph that it runs: its transfers, or a module that has them."""
 
     collectives: Sequence[Collective] = ()
     module: bytes = b""

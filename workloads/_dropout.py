@@ -28,5 +28,5 @@ def threshold(rate: float) -> int:
 
 
 def scale(rate: float) -> float:
-    """What kept values are multiplied by, so that their expectation stays."""
+    """The factor of the values that are kept, which preserves their expectation."""
     return LEVELS / (LEVELS - threshold(rate))

@@ -14,7 +14,7 @@ class Foreseen(Exception):
 
 
 def message(error: BaseException) -> str:
-    """What an error says. A class of the user's own may fail to say it, and then that is said."""
+    """The message of an error. Where the user's own class fails to give one, the message says so."""
     return str(traceback.TracebackException(type(error), error, None, lookup_lines=False))
 
 

@@ -38,7 +38,7 @@ def check_path(path: Path) -> None:
 
 
 def obstacle(path: Path) -> str:
-    """What is in the place of a file, "nothing" among it; "" where there is a file."""
+    """The kind of thing that stands in the place of a file, or "nothing"; "" where a file is there."""
     try:
         _foreign.regular(os.stat(path).st_mode)
     except (FileNotFoundError, NotADirectoryError):
@@ -79,7 +79,7 @@ def open_folder(folder: Path) -> None:
 
 
 def close_folder() -> None:
-    """What lies in a user's folder is no longer importable, and what was imported from one is forgotten."""
+    """Make a user's folder not importable any more, and forget the modules that were imported from it."""
     for name in _user_modules():
         del sys.modules[name]
     while _open_folders:

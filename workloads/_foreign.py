@@ -31,9 +31,9 @@ _BROKEN_ZIP = (
     *(zipfile.BadZipFile, zlib.error, OSError, ValueError, struct.error, EOFError),
     *(RuntimeError, NotImplementedError, IndexError, OverflowError),
 )
-"""What zipfile raises at damaged, encrypted or unknown data."""
+"""The errors that zipfile raises for damaged, encrypted or unknown data."""
 _BROKEN_HEAD = (ValueError, TypeError, SyntaxError, TokenError, OverflowError, RecursionError, MemoryError)
-"""What NumPy raises at the head of an array that is none: it reads it as Python writes literals."""
+"""The errors that NumPy raises for a damaged header of an array, which it reads as a Python literal."""
 _END, _END_BYTES, _LONGEST_COMMENT = b"PK\x05\x06", 22, 1 << 16
 _END_64, _LOCATOR_64, _END_64_BYTES = b"PK\x06\x06", b"PK\x06\x07", 56
 """The end of a zip above 2 GiB, and its locator, the 20 bytes behind it."""

@@ -20,7 +20,7 @@ _JUDGES = tuple(str(_HERE.with_name(name)) + os.sep for name in ("compare", "wor
 _PROTOCOL = re.compile(
     r"[/\\]jaxport[/\\]_(?:session|framework|binding|closures|digest|donation|layouts|modes|model|nnx|private|profiling)\.py$"
 )
-"""What of jaxport's half of the twins is no model: layers and optimizers of its twins stand in other files there."""
+"""The names of jaxport's files that are no models: layers and optimizers of its twins stand in other files there."""
 
 
 @cache

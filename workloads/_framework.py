@@ -46,7 +46,7 @@ build inside either program."""
 
 
 Platform = Literal["cpu", "gpu", "tpu"]
-"""What a program is lowered for: frontends may write another program for each."""
+"""The platform that a program is lowered for: frontends may write another program for each."""
 
 
 ParameterKind = Literal["input", "batches", "weight", "state"]
@@ -122,7 +122,7 @@ class Twin:
 
     @property
     def first_batches(self) -> dict[str, np.ndarray]:
-        """What the unrolled pass trains on, [steps, ...] by input."""
+        """The batches of the unrolled pass, [steps, ...] by input."""
         return {name: self.batches[name][: self.unrolled] for name in self.inputs}
 
     def argument(self, parameter: Parameter, case: str, states: Arrays) -> np.ndarray:
@@ -167,7 +167,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Program:
-    """What a frontend hands to XLA: a portable StableHLO artifact and how to call it."""
+    """The program that a frontend gives to XLA: a portable StableHLO artifact and its calling convention."""
 
     artifact: bytes
     parameters: tuple[Parameter, ...]
@@ -191,7 +191,7 @@ class Compiled:
 
 @dataclass(frozen=True)
 class Optimized:
-    """What XLA made of a compiled program."""
+    """The optimized form of a compiled program."""
 
     module: bytes
     """Serialized HloModuleProto."""
@@ -202,7 +202,7 @@ class Optimized:
 
 @dataclass(frozen=True)
 class MemoryAnalysis:
-    """What the compiler sets aside for one call, in bytes. None: it does not say.
+    """The memory that the compiler reserves for one call, in bytes. None: it does not say.
 
     `alias_bytes` are those of `output_bytes` that overwrite an argument. What a library called by the
     program allocates for itself is in none of them.
@@ -216,7 +216,7 @@ class MemoryAnalysis:
 
 @dataclass(frozen=True)
 class Analysis:
-    """What a framework says of a target only when asked again: `lower_s` is a second lowering, timed apart."""
+    """Facts about a target that need a second request: `lower_s` is a second lowering, timed apart."""
 
     lower_s: float | None = None
     memory: MemoryAnalysis | None = None
@@ -283,7 +283,7 @@ class Clustered:
 
 @dataclass(frozen=True)
 class Attempted:
-    """What a function gave: results by position; with autoclustering, the nodes that each of some warm calls ran."""
+    """The outputs of a function by position; with autoclustering, the nodes that each of some warm calls ran."""
 
     outputs: Arrays
     calls: Sequence[Sequence[KernelRun]] = ()

@@ -17,7 +17,7 @@ VALUE = "value of "
 
 @dataclass(frozen=True)
 class Result:
-    """What an operation returns.
+    """A result of an operation.
 
     Attributes:
       dtype: of it.
@@ -76,7 +76,7 @@ class Effect:
 
 @dataclass(frozen=True)
 class Gradient:
-    """What a function with a gradient of its own (tf.custom_gradient) gives for the gradients of its results.
+    """The gradient function of tf.custom_gradient, from gradients of results to gradients of inputs.
 
     Attributes:
       node: number of the IdentityN that stands for its results.
@@ -114,7 +114,7 @@ class Body:
 
 @dataclass(frozen=True)
 class Captured:
-    """What a function reads from outside.
+    """A value that a function reads from outside.
 
     Attributes:
       name: of the variable; of an array that is no variable, its key among the arrays.

@@ -1,4 +1,4 @@
-"""What is in a model that somebody has in TensorFlow, as plain data that crosses between processes."""
+"""The content of a TensorFlow model, as plain data that crosses between processes."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class Effect:
 
 @dataclass(frozen=True)
 class Training:
-    """What a model was compiled with. Losses and metrics by the names of their classes."""
+    """The arguments of `compile`. Losses and metrics by the names of their classes."""
 
     optimizer: str = ""
     config: Mapping[str, Plain] = field(default_factory=dict)

@@ -18,7 +18,7 @@ _SMALL = 20
 
 @dataclass(frozen=True)
 class Domain:
-    """What an integer may be: from `low` up to and with `high`, and not zero where something is divided by it."""
+    """The range of an integer: from `low` to `high` inclusive, and not zero where it is a divisor."""
 
     low: int
     high: int

@@ -1,4 +1,4 @@
-"""What each layer of a model was given and gave in one call of it, as both sides tell it."""
+"""The inputs and outputs of each layer in one call of a model, in the same form from both sides."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class LayerCalls:
 
 @dataclass(frozen=True)
 class Given:
-    """What one call of a layer is given besides what its model gives it.
+    """Inputs of one call of a layer that its model does not pass.
 
     Attributes:
       started: which call it is, in the order in which they started.

@@ -1,4 +1,4 @@
-"""What a side holds of the twin that is loaded: sessions, functions staged for a mode, compiled programs."""
+"""The loaded twin of a side: sessions, functions staged for a mode, compiled programs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from workloads._framework import FORWARD, STEP, Compiled, Program, Twin
 
 
 class Model(Protocol):
-    """What a twin hands over, as far as it is the same on both sides."""
+    """The model of a twin, as far as it is the same on both sides."""
 
     @property
     def step(self) -> Callable[..., Any] | None:
@@ -26,12 +26,12 @@ class Session(Protocol):
 
     @property
     def twin(self) -> Twin:
-        """What was built."""
+        """The twin that was built."""
         ...
 
     @property
     def model(self) -> Model:
-        """What the twin handed over."""
+        """The model of the twin."""
         ...
 
 
@@ -57,7 +57,7 @@ class Loaded(Generic[OneSession, Executable]):
         self._functions: dict[tuple[str, str, str], Any] = {}
         self._programs: list[tuple[Program, Executable]] = []
         self.executables: dict[Hashable, tuple[Executable, float]] = {}
-        """What was compiled with the seconds that it took, by the program's bytes and the options."""
+        """Executables with their compile seconds, by the program's bytes and the options."""
 
     @property
     def twin(self) -> Twin:

@@ -1,4 +1,4 @@
-"""What is timed and how it is named: modes, cells, arms, and pairs of them; which modes are whose.
+"""The names of timed things: modes, cells, arms, and pairs of them; and the modes of each side.
 
 `str()` gives the names of the record and of the command line; `parse_mode`, `parse_cell`, `parse_arm` and
 `parse_pair` read them back, and refuse every other text; `recorded_mode` and `recorded_pair` are for pages, which show
@@ -59,7 +59,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Arm:
-    """What one process is timed with: "jax/jit", "tf@jax#2", "jax/jit#2+10%".
+    """One timed process: "jax/jit", "tf@jax#2", "jax/jit#2+10%".
 
     Attributes:
       code: the mode or cell.

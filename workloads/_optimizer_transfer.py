@@ -1,4 +1,4 @@
-"""What is read of an optimizer of Keras and of one of optax where training goes on in the other: plain data."""
+"""The state of a Keras and of an optax optimizer, as plain data, where training goes on in the other framework."""
 
 from __future__ import annotations
 

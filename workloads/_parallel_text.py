@@ -72,7 +72,7 @@ class Phrase:
 
 @dataclass(frozen=True)
 class Clause:
-    """Who does, or does not do, what to whom."""
+    """A clause: subject, verb, object, and whether it is negated."""
 
     subject: Phrase
     verb: int

@@ -15,7 +15,7 @@ def mixed_sizes(dimensions: Dimensions, narrow: Iterable[str] = NARROW) -> dict[
 
 
 def narrow_dtype(dimensions: Dimensions) -> str:
-    """What {"bfloat16": 1} or {"float16": 1} among the dimensions ask to compute in; "" where nothing is narrowed.
+    """The type that {"bfloat16": 1} or {"float16": 1} among the dimensions selects; "" for none.
 
     Raises:
       ValueError: both narrow types at once.

@@ -181,7 +181,7 @@ class Framework(RemoteMethods, Protocol):
     def watch(self, staging: Staging) -> Watch: ...
 
     def attempt(self, target: str, mode: str, arrays: Arrays) -> Attempted:
-        """What a function gives when it is tried in a mode.
+        """Try a function in a mode, and return its outputs.
 
         Args:
           mode: "eager", "autocluster" or "jit".

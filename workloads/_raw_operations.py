@@ -1,4 +1,4 @@
-"""What TensorFlow registers as operations, and what XLA makes of them: plain data that crosses between processes."""
+"""TensorFlow's registered operations, and XLA's kernels for them: plain data that crosses between processes."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Traced:
 
 @dataclass(frozen=True)
 class Trial:
-    """What became of calls of one type of operation that were given to XLA.
+    """The outcome of calls of one type of operation that XLA compiles.
 
     Attributes:
       outcome: "compiled" where XLA took any of the calls.

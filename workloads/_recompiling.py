@@ -61,7 +61,7 @@ class Watch(Protocol):
         ...
 
     def probe(self, before: Named, after: Named, body: bool) -> Seen:
-        """What a call does in an empty cache that holds another call alone.
+        """Trace and compile a call in a cache that holds one other call.
 
         Args:
           before: the call that fills the cache.

@@ -11,7 +11,7 @@ OptimizerOptions = Mapping[str, bool | int]
 
 @dataclass(frozen=True)
 class ConstantValue:
-    """What a constant holds: equal where the digest is, whatever form the graph keeps it in."""
+    """The value of a constant: equal where the digest is, in whatever form the graph stores it."""
 
     dtype: str
     shape: tuple[int, ...]

@@ -10,7 +10,7 @@ _NOT_PLAIN = re.compile(r"\W")
 
 @dataclass(frozen=True)
 class SavedGraph:
-    """What is computed of a file.
+    """The selection of a graph in a file.
 
     Attributes:
       path: the folder of a SavedModel, or a file with a GraphDef (.pb).

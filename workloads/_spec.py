@@ -1,4 +1,4 @@
-"""What a workload is: shapes, sizes, costs and declared deviations, and no framework."""
+"""The specification of a workload: shapes, sizes, costs and declared deviations, without a framework."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Arrays = Mapping[str, np.ndarray]
 
 STABILITY = "stability"
 GATES = ("structure", "semantics", "rounding", "gradients", "training", STABILITY)
-"""What parity rests on, in the order in which it is judged."""
+"""The gates of parity, in the order in which they are judged."""
 
 SIZES = ("smoke", "default", "paper")
 
@@ -158,7 +158,7 @@ def _largest(dtype: str) -> float:
 
 @dataclass(frozen=True)
 class Cost:
-    """What the mathematics needs: floating-point operations, and bytes read plus bytes written.
+    """The cost of the mathematics: floating-point operations, and bytes read plus bytes written.
 
     `bytes` assumes that no intermediate is written to memory: the floor that fusion aims at.
     `source` says where the formula comes from.
@@ -248,7 +248,7 @@ class Training:
 
 @dataclass(frozen=True)
 class Workload:
-    """What is computed, once, for both sides.
+    """A computation, specified once for both sides.
 
     `tf` and `jax` name the twins as "module:attribute" or "file.py:attribute" and are resolved only
     in the worker of that side. `builds` says whether the attribute is a builder

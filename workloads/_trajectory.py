@@ -15,12 +15,12 @@ LOSS = "loss"
 """The array of the losses of all steps."""
 
 WEIGHTS, STATE = "weights", "state"
-"""What else a run keeps after a step: the weights, and the optimizer's state."""
+"""The arrays beside losses that a run keeps after a step: weights, and the optimizer's state."""
 
 
 @dataclass(frozen=True)
 class KeptArray:
-    """What the name of an array says that a run kept after a step, "weights@STEP/PATH"; the one place that reads it.
+    """The parsed name of an array that a run kept after a step, "weights@STEP/PATH"; only this class parses it.
 
     Attributes:
       step: after which, from 1.
@@ -37,7 +37,7 @@ class KeptArray:
 
 
 def kept_as(name: str) -> KeptArray | None:
-    """What the array of a name is; None of the losses, which belong to no step alone."""
+    """Parse the name of an array; None for the losses, which belong to all steps."""
     kind, separator, rest = name.partition("@")
     step, slash, path = rest.partition("/")
     return KeptArray(int(step), path, kind) if separator and slash and kind in (WEIGHTS, STATE) else None

@@ -1,4 +1,4 @@
-"""What is read of a Keras model and of a Flax module where weights are carried from one into the other: plain data."""
+"""The weights of a Keras model and of a Flax module, as plain data, where one is carried into the other."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from workloads._optimizer_transfer import SourceOptimizer, TargetOptimizer
 
 KERAS_LAYERS = "keras.layers"
 STATES = "states/"
-"""What the names of the states of a stateful recurrent layer begin with: "states/0", "states/1" in Keras' order."""
+"""The prefix of states of a stateful recurrent layer: "states/0", "states/1" in Keras' order."""
 
 
 @dataclass(frozen=True)

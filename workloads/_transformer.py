@@ -1,4 +1,4 @@
-"""What Transformer workloads share: the weights of their blocks, and the multiplications they need."""
+"""Shared parts of Transformer workloads: the weights of their blocks, and their multiplications."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from workloads._spec import ArraySpec
 
 @dataclass(frozen=True)
 class Block:
-    """What the blocks of one model have in common: sizes, and the choices that papers differ in.
+    """The configuration of a model's blocks: sizes, and the choices that papers differ in.
 
     `hidden` is the width inside the feed-forward layer, `rate` that of dropout. `attention_bias` adds biases to
     attention's four projections.

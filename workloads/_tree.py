@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 LONE = "output"
-"""What a leaf is called that is the whole result."""
+"""The name of a leaf that is the whole result."""
 
 
 def leaves(structure: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What the port file of a written port draws: weights by the receipt of its own, and examples."""
+"""Draw the weights and examples of a written port, weights by its own receipt."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def drawn_examples(specs: Mapping[str, ArraySpec], batches: int) -> Arrays:
 
 
 def with_states(result: Any, states: Mapping[str, Any]) -> Any:
-    """What a call returned, beside the states that it left for the next call.
+    """The result of a call beside its states for the next call.
 
     Args:
       states: of recurrent layers, by the key of the weight; empty where there are none.

@@ -39,7 +39,7 @@ class MeasuredTimes:
 
 
 def measure_times(calls: Sequence[Sequence[RanNode]]) -> MeasuredTimes:
-    """Who took the time.
+    """Attribute the time of each call to clusters and other nodes.
 
     Args:
       calls: the nodes that each call ran. A compiled cluster is one node, and what XLA runs in it is part of that.

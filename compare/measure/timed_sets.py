@@ -66,7 +66,7 @@ class Timed:
 
 
 class Interrupted(KeyboardInterrupt):
-    """Who asked for times wants no more of them; `samples` are those of the sets that were complete."""
+    """The user ended the measurement; `samples` are those of the complete sets."""
 
     def __init__(self, samples: Mapping[str, Samples]) -> None:
         super().__init__()

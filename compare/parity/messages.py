@@ -161,7 +161,7 @@ def noise(value: float) -> str:
 
 
 def modes(like: Sequence[str], unlike: Sequence[str]) -> str:
-    """Whom the port agrees with where TensorFlow's modes disagree."""
+    """A clause that names the modes with which the port agrees, where TensorFlow's modes disagree."""
     agrees = f"with {', '.join(like)}" if like else "with none of them"
     others = f", not with {', '.join(unlike)}" if like and unlike else ""
     return f"TF's own modes disagree here: the port agrees {agrees}{others}"

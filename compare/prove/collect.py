@@ -73,7 +73,7 @@ class Collected:
     """pass -> why the twin could not be built in float64."""
     failures: list[Failure] = field(default_factory=list)
     refusals: list[Failure] = field(default_factory=list)
-    """What the side says this workload lacks: no failures, but reasons if the original lacks it."""
+    """The side's statements of what this workload lacks: reasons where the original lacks it, and no failures."""
     remarks: list[str] = field(default_factory=list)
     """Remarks for the reader on how the side computed this."""
     lost: bool = False

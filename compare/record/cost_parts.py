@@ -54,7 +54,7 @@ class Roofline(Part, frozen=True):
     bandwidth_bytes_per_s: Number = None
     """Bytes a second at this working set."""
     bandwidth_by: Text = ""
-    """Who reached it."""
+    """The program that reached it."""
     bounds: Named[Number] = {}
     """Least seconds of a call by memory_s, compute_s and dispatch_s; null where not measured."""
     bound: Text = ""
@@ -194,7 +194,7 @@ class Bandwidth(Part, frozen=True):
     bytes_per_s: Number = None
     """Bytes read plus bytes written, a second."""
     by: Text = ""
-    """Who reached it."""
+    """The program that reached it."""
     working_set_bytes: Number = None
     """Bytes that were moved in one call."""
 
@@ -205,7 +205,7 @@ class Throughput(Part, frozen=True):
     flops_per_s: Number = None
     """Floating-point operations a second, 2mnk a product."""
     by: Text = ""
-    """Who reached it."""
+    """The program that reached it."""
 
 
 class Limits(Part, frozen=True):

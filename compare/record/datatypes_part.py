@@ -65,7 +65,7 @@ class TypedRow(Part, frozen=True):
 
     dtype: Text = ""
     reference: Text = ""
-    """What the modes are compared with."""
+    """The mode or type that the others are compared with."""
     stand_in: Text = ""
     """The mode that replaces TensorFlow's eager mode, which refuses the type; other results are not judged."""
     modes: Many[TypedMode] = ()

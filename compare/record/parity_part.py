@@ -186,7 +186,7 @@ class Place(Part, frozen=True, rename={"pass_": "pass"}):
     cause: Text = ""
     """The likely error; empty if no known one fits."""
     remedy: Text = ""
-    """What to do about it; may be empty."""
+    """The advice to the user; may be empty."""
     gotchas: Text = ""
     """The argument for `jaxport lookup gotchas`; may be empty."""
     proof: Text = ""

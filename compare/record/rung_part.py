@@ -82,7 +82,7 @@ class LocatedOperation(Part, frozen=True):
     cause: Text = ""
     """Proved; empty where no known cause could be."""
     remedy: Text = ""
-    """What to do about it; may be empty."""
+    """The advice to the user; may be empty."""
     gotchas: Text = ""
     """The argument for `jaxport lookup gotchas`."""
     proof: Text = ""
@@ -104,7 +104,7 @@ class Rung(Part, frozen=True):
     located: Many[LocatedOperation] = ()
     """Where the programs part; of a rung that fails."""
     remarks: Texts = ()
-    """What was not examined, and why."""
+    """Parts that were not examined, each with its reason."""
     next: Texts = ()
     """The next things to examine, in order."""
 

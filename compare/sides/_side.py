@@ -101,7 +101,7 @@ class Side(ABC):
 
     @property
     def answering(self) -> Side:
-        """Who answers: of a side that stands before another, that one."""
+        """The side that answers: the inner one of a side that wraps another."""
         return self
 
     def wait_until_started(self) -> None:  # noqa: B027 - a side without a worker has nothing to wait for

@@ -1,4 +1,4 @@
-"""What replicas of tf.distribute compute, one after another on one device."""
+"""The computations of tf.distribute's replicas, one after another on one device."""
 
 from collections.abc import Callable
 from typing import Any
@@ -21,7 +21,7 @@ MEAN = keras.metrics.Mean()
 
 
 def _over(replica: Callable[..., Any], *arrays: tf.Tensor, sizes: Any = REPLICAS) -> list[Any]:
-    """What each replica makes of its part."""
+    """The result of each replica on its part."""
     parts: Any = [tf.split(array, sizes) for array in arrays]
     return [replica(*part) for part in zip(*parts, strict=True)]
 

@@ -10,7 +10,7 @@ FIRST = 4
 
 
 def _over_batches(metric: Any, *arrays: tf.Tensor) -> Any:
-    """What a metric says after two batches of unlike size, from which no gradient flows."""
+    """The value of a metric after two batches of unlike size; no gradient flows from it."""
     state = [tf.zeros(variable.shape, variable.dtype) for variable in metric.variables]
     for part in (slice(0, FIRST), slice(FIRST, None)):
         state = metric.stateless_update_state(state, *(array[part] for array in arrays))

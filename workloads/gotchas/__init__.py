@@ -1,1 +1,1 @@
-"""What TensorFlow and JAX do differently under names that look alike: one file a theme, its twins by the same name."""
+"""Differences of TensorFlow and JAX under similar names: one file a theme, its twins by the same name."""

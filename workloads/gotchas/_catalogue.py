@@ -29,7 +29,7 @@ class Entry:
 
     @property
     def id(self) -> str:
-        """What identifies it in commands, messages and the guide: THEME/NAME."""
+        """The identifier in commands, messages and the guide: THEME/NAME."""
         return f"{self.theme}/{self.gotcha.name}"
 
     def workload(self, naive: bool = False) -> Workload:

@@ -1,4 +1,4 @@
-"""What an entry of the catalogue is."""
+"""The entry of the catalogue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What XLA makes of arguments that TensorFlow's kernels refuse: out of range, divided by zero, not a number."""
+"""XLA's results for arguments that TensorFlow's kernels refuse: out of range, divided by zero, not a number."""
 
 from workloads._spec import ArraySpec
 from workloads.gotchas._gotcha import Gotcha

@@ -1,1 +1,1 @@
-"""What compiles and what does not, by what documents of XLA say: one file a theme, its twins by the same name."""
+"""What compiles and what does not, by the documents of XLA: one file a theme, its twins by the same name."""

@@ -1,4 +1,4 @@
-"""What a limit is, and where to find one: a pair of functions that differ in one line, on either side of it."""
+"""A limit: a pair of functions that differ in one line, on either side of it; and where to find one."""
 
 from __future__ import annotations
 

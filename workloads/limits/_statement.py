@@ -1,4 +1,4 @@
-"""What a document states of compiling, as a function in both frameworks, and what it is known to do today."""
+"""A statement of a document about compiling, as a function in both frameworks, with its known outcome."""
 
 from __future__ import annotations
 

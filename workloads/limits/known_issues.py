@@ -1,4 +1,4 @@
-"""What TensorFlow's documentation of XLA lists under Known issues, one entry each, and what is seen of it today."""
+"""The entries of Known issues in TensorFlow's documentation of XLA, and their outcome today."""
 
 from workloads._spec import ArraySpec
 from workloads.limits._statement import KNOWN_ISSUES, Raised, Statement, outcomes
