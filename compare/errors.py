@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workloads._errors import Foreseen as Foreseen
+from workloads.core.errors import Foreseen as Foreseen
 
 FORESEEN = (Foreseen, OSError)
 """Errors that end in one line, without a traceback: a user can correct them, or the operating system refused."""

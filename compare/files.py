@@ -19,8 +19,8 @@ from safetensors import SafetensorError
 
 from compare.arrays import load_arrays
 from compare.errors import Foreseen
-from workloads import _foreign
-from workloads._foreign import MEBIBYTE, Unusable
+from workloads.core import foreign
+from workloads.core.foreign import MEBIBYTE, Unusable
 
 Json = Mapping[str, Any]
 """An object of a JSON file that we write and no struct declares, such as hlo.json, a bundle\'s index or a dump."""
@@ -93,7 +93,7 @@ def read(path: Path, expected: Expected, most: int) -> bytes:
       FileError: it is not there, no regular file, unreadable or longer than `most`.
     """
     try:
-        return _foreign.read(path, most)
+        return foreign.read(path, most)
     except Unusable as error:
         expected.refuse(path, error)
 
@@ -215,12 +215,12 @@ def read_arrays(path: Path, expected: Expected, most: int) -> tuple[dict[str, np
       FileError: it cannot be read, is no safetensors file, or holds arrays of a dtype that NumPy has not.
     """
     try:
-        with _foreign.open_regular(path) as file:
+        with foreign.open_regular(path) as file:
             _check_head(file)
-        _foreign.check(path, most)
+        foreign.check(path, most)
         return load_arrays(path)
     except (Unusable, OSError, SafetensorError, AttributeError, TypeError, ValueError) as error:
-        expected.refuse(path, _foreign.error_line(error))
+        expected.refuse(path, foreign.error_line(error))
 
 
 def _check_head(file: BinaryIO) -> None:

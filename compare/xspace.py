@@ -9,7 +9,7 @@ from typing import Any
 from google.protobuf.message import DecodeError
 
 from compare import files, protobufs
-from workloads._foreign import MEBIBYTE
+from workloads.core.foreign import MEBIBYTE
 
 SUFFIX = ".xplane.pb"
 """The suffix of such files."""

@@ -23,8 +23,8 @@ from scipy import stats
 
 from compare.counterparts.rows import Layer, Operation, Row
 from compare.inputs.functions import parse_input
-from workloads._arrays import draw, draw_kinks
-from workloads._expressions import evaluate
+from workloads.core.arrays import draw, draw_kinks
+from workloads.protocol.expressions import evaluate
 
 VALUES = 1e-5
 GRADIENTS = 1e-4

@@ -22,7 +22,7 @@ from compare.inputs.request import Request
 from compare.progress import Silent
 from compare.run import whole_run
 from compare.sides._side import SIDES
-from workloads._spec import Workload
+from workloads.core.spec import Workload
 
 PORTS = 300
 EVERY = 20

@@ -31,8 +31,8 @@ from compare.sides.device_worker import DeviceWorker, Targets, interpreter
 from compare.sides.pool import Pool, Source
 from compare.sides.program_worker import programs_apart
 from compare.writing import write_atomically
-from workloads import _registry
-from workloads._framework import FORWARD, STEP
+from workloads.core import registry
+from workloads.protocol.framework import FORWARD, STEP
 
 OUT = Path(__file__).parent / "results" / "targets.md"
 DEVICES = ("H100", "A100", "V100", "T4", "v5e:2x2", "v6e:2x2")
@@ -210,4 +210,4 @@ def main(names: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:] or _registry.names())
+    main(sys.argv[1:] or registry.names())

@@ -57,10 +57,10 @@ if TYPE_CHECKING:
     from jaxport._measuring import compare_programs as compare_programs
     from jaxport._model import Model as Model
     from jaxport._model import Parts as Parts
-    from workloads._spec import ArraySpec as ArraySpec
-    from workloads._spec import Deviation as Deviation
-    from workloads._spec import Training as Training
-    from workloads._spec import Workload as Workload
+    from workloads.core.spec import ArraySpec as ArraySpec
+    from workloads.core.spec import Deviation as Deviation
+    from workloads.core.spec import Training as Training
+    from workloads.core.spec import Workload as Workload
 
 LIBRARY = (
     "activations",
@@ -103,7 +103,7 @@ _HOMES = (
     | dict.fromkeys(("doctor", "locate", "write_port"), "jaxport._doors")
     | dict.fromkeys(("bench", "compare_programs"), "jaxport._measuring")
     | dict.fromkeys(("RequestError", "carry_weights", "check"), "jaxport._checking")
-    | dict.fromkeys(("ArraySpec", "Deviation", "Training", "Workload"), "workloads._spec")
+    | dict.fromkeys(("ArraySpec", "Deviation", "Training", "Workload"), "workloads.core.spec")
 )
 """By public name that is no module, the module that has it."""
 

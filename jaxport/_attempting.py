@@ -7,10 +7,10 @@ from functools import partial
 import jax
 import numpy as np
 
-from workloads._attempting import around
-from workloads._framework import Attempted
-from workloads._spec import Arrays
-from workloads._target import resolve
+from workloads.core.spec import Arrays
+from workloads.core.target import resolve
+from workloads.protocol.attempting import around
+from workloads.protocol.framework import Attempted
 
 
 def attempt(target: str, arrays: Arrays) -> Attempted:

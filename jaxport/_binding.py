@@ -11,13 +11,13 @@ import jax
 import numpy as np
 
 from jaxport._session import Session, leaves_by_path, named_results
-from workloads._framework import STEP, UNROLLED, Parameter, ParameterKind, Result
-from workloads._state_names import Own, owner_and_part
+from workloads.core.state_names import Own, owner_and_part
+from workloads.protocol.framework import STEP, UNROLLED, Parameter, ParameterKind, Result
 
 
 @dataclass(frozen=True)
 class Source:
-    """The source of a flat argument, as in `workloads._framework.Parameter`."""
+    """The source of a flat argument, as in `workloads.protocol.framework.Parameter`."""
 
     kind: ParameterKind
     name: str

@@ -11,8 +11,8 @@ from typing import Any
 import jax.numpy as jnp
 from flax import traverse_util
 
-from workloads import _foreign
-from workloads._target import WeightsError
+from workloads.core import foreign
+from workloads.core.target import WeightsError
 
 _MOST_BYTES = 256 << 20
 
@@ -48,7 +48,7 @@ class CarriedLeaves:
 
 def leaves_of_receipt(path: Path) -> CarriedLeaves:
     """The weights in a receipt of `jaxport weights`."""
-    _foreign.check(path, _MOST_BYTES)
+    foreign.check(path, _MOST_BYTES)
     return leaves_of(json.loads(path.read_bytes())["leaves"])
 
 

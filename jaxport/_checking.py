@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from compare.api.carried_weights import CarriedWeights as CarriedWeights
     from compare.api.check_report import CheckReport as CheckReport
     from compare.api.live_weights import WeightPairs as WeightPairs
-    from workloads._spec import Deviation
+    from workloads.core.spec import Deviation
 
 
 class RequestError(ValueError):

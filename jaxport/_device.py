@@ -8,7 +8,7 @@ from typing import Any
 
 import jax
 
-from workloads._device import CPU, GPU, HIGHEST, SYNCHRONOUS, TF32, Device, DeviceAbsent
+from workloads.core.device import CPU, GPU, HIGHEST, SYNCHRONOUS, TF32, Device, DeviceAbsent
 
 PLUGINS = ("jax_cuda12_plugin", "jax_cuda13_plugin")
 """The modules that the CUDA wheels of JAX install."""

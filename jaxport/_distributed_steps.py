@@ -9,8 +9,8 @@ import jax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from jaxport._model import Model, Parts
-from workloads._distributing import ALONE, SUMMED
-from workloads._framework import Unsupported
+from workloads.protocol.distributing import ALONE, SUMMED
+from workloads.protocol.framework import Unsupported
 
 AXIS = "data"
 

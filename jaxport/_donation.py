@@ -10,7 +10,7 @@ from jaxport import _binding
 from jaxport._closures import exportable
 from jaxport._modes import DONATED
 from jaxport._session import Session
-from workloads._framework import STEP, Donation
+from workloads.protocol.framework import STEP, Donation
 
 
 def donated_step(session: Session, function: Any) -> Donation:

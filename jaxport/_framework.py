@@ -30,8 +30,9 @@ from jaxport._profiling import profile_call
 from jaxport._recompiling import Watched
 from jaxport._session import Session, named_results
 from jaxport._timed_calls import finish, pass_call, ready_call, training_call, warm_up
-from workloads._device import ON_CPU, Device, device_asked_for
-from workloads._framework import (
+from workloads.core.device import ON_CPU, Device, device_asked_for
+from workloads.core.spec import Arrays
+from workloads.protocol.framework import (
     DISPATCH_ELEMENTS,
     FORWARD,
     GRADIENTS,
@@ -54,12 +55,11 @@ from workloads._framework import (
     Unsupported,
     default_pass,
 )
-from workloads._layer_calls import Given, LayerCalls
-from workloads._loaded import Loaded, main_pass
-from workloads._protocol import Framework
-from workloads._recompiling import Staging
-from workloads._spec import Arrays
-from workloads._unroll import unroll
+from workloads.protocol.layer_calls import Given, LayerCalls
+from workloads.protocol.loaded import Loaded, main_pass
+from workloads.protocol.methods import Framework
+from workloads.protocol.recompiling import Staging
+from workloads.protocol.unroll import unroll
 
 _PLATFORMS: dict[Platform, str] = {"cpu": "cpu", "gpu": "cuda", "tpu": "tpu"}
 """The names of platforms in jax.export."""

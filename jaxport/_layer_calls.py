@@ -9,9 +9,9 @@ import jax
 import numpy as np
 
 from jaxport._recorded_modules import Recording, Seen, enter, has_modules
-from workloads._layer_calls import NO_CALL, Given, LayerCall, LayerCalls, number_paths
-from workloads._spec import Arrays
-from workloads._tree import leaves
+from workloads.core.spec import Arrays
+from workloads.core.tree import leaves
+from workloads.protocol.layer_calls import NO_CALL, Given, LayerCall, LayerCalls, number_paths
 
 
 def layer_calls(

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 
 from jaxport import Model
 from jaxport._small_operations import dense, layer_norm
-from workloads._spec import Dimensions
+from workloads.core.spec import Dimensions
 
 Weights = Mapping[str, jax.Array]
 Layer = Callable[[Weights, jax.Array], jax.Array]

@@ -20,7 +20,7 @@ from jaxport._model import Model
 from jaxport._module_floats import is_float_type
 from jaxport._noted_gradients import NOTING
 from jaxport._same_masks import drop_elements
-from workloads import _foreign
+from workloads.core import foreign
 
 _MOST_BYTES = 256 << 20
 _COLLECTIONS = {kind: collection for collection, kind in KINDS.items()}
@@ -96,7 +96,7 @@ def _loss_of_step(step: Callable[..., Any], state: Any, params: Any, data: tuple
 
 def _leaves(receipt: Path) -> CarriedLeaves:
     """The weights in a receipt, at places that begin with the collection."""
-    _foreign.check(receipt, _MOST_BYTES)
+    foreign.check(receipt, _MOST_BYTES)
     descriptions = json.loads(receipt.read_bytes())["leaves"]
     return leaves_of([
         {**leaf, "variables": [{**variable, "path": _path(variable)} for variable in leaf["variables"]]}

@@ -16,9 +16,9 @@ from flax import linen as nn
 
 from jaxport._linen_variables import by_path
 from jaxport._plain_attributes import plain_attributes
-from workloads._framework import Unsupported
-from workloads._inspection import Plain, Value
-from workloads._transfer import Target, TargetModule, TargetVariable
+from workloads.protocol.framework import Unsupported
+from workloads.protocol.inspection import Plain, Value
+from workloads.protocol.transfer import Target, TargetModule, TargetVariable
 
 KINDS = {"params": "Param", "batch_stats": "BatchStat"}
 """The class in NNX of what a collection holds."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from flax import traverse_util
 
-from workloads._framework import Unsupported
+from workloads.protocol.framework import Unsupported
 
 
 def by_path(variables: Mapping[str, Any]) -> dict[str, tuple[str, Any]]:

@@ -15,7 +15,7 @@ from jaxport._module_floats import widen
 from jaxport._module_nodes import array_of
 from jaxport._module_reading import of_module
 from jaxport.weights import set_variables, variables_of
-from workloads._transfer import Target
+from workloads.protocol.transfer import Target
 
 
 def is_module(value: Any) -> bool:

@@ -11,7 +11,7 @@ from jaxport._checking import judges
 if TYPE_CHECKING:
     from compare.api.bench_report import BenchReport as BenchReport
     from compare.api.programs_report import ProgramsReport as ProgramsReport
-    from workloads._spec import Deviation
+    from workloads.core.spec import Deviation
 
 
 @overload

@@ -12,8 +12,8 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxport._binding import Source, parameter_sources
 from jaxport._distributed_steps import Step
 from jaxport._session import Session
-from workloads import _mesh_rules
-from workloads._framework import STEP, Unsupported
+from workloads.core import mesh_rules
+from workloads.protocol.framework import STEP, Unsupported
 
 FSDP, TENSOR = "fsdp", "tensor"
 LAYOUTS = (FSDP, TENSOR)
@@ -46,12 +46,12 @@ def laid_out(session: Session, mesh: Mesh, layout: str, specs: Sequence[Partitio
     shapes_by_name = {
         source.name: shape for source, shape in zip(sources, shapes, strict=False) if source.kind == "weight"
     }
-    count, transformer = mesh.devices.size, _mesh_rules.is_transformer(shapes_by_name)
-    why = _mesh_rules.why_undivided(shapes_by_name, count) if layout == TENSOR else ""
+    count, transformer = mesh.devices.size, mesh_rules.is_transformer(shapes_by_name)
+    why = mesh_rules.why_undivided(shapes_by_name, count) if layout == TENSOR else ""
     if why:
         raise Unsupported(why)
     axes = [
-        _mesh_rules.largest_axis(shape, count)
+        mesh_rules.largest_axis(shape, count)
         if layout == FSDP
         else _model_axis(source, shape, shapes_by_name, transformer)
         for source, shape in zip(sources, shapes, strict=False)
@@ -77,7 +77,7 @@ def _model_axis(
     name = source.name if source.kind == "weight" else source.owner
     if len(weights.get(name, ())) != len(shape) or not shape:
         return None
-    return _mesh_rules.split_axis(name, shape, transformer)[0]
+    return mesh_rules.split_axis(name, shape, transformer)[0]
 
 
 def _spec(mesh: Mesh, axis: int | None) -> PartitionSpec:

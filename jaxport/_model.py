@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from workloads._target import TargetError
+from workloads.core.target import TargetError
 
 PLATFORMS = ("cpu", "gpu", "tpu")
 """The platforms, as `jax.default_backend()` names them."""

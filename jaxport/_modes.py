@@ -8,8 +8,8 @@ from typing import Any
 import jax
 
 from jaxport._model import Model
-from workloads._framework import CompilerOptions
-from workloads._target import TargetError
+from workloads.core.target import TargetError
+from workloads.protocol.framework import CompilerOptions
 
 EAGER, APART, JIT, DONATED, TUNED = "eager", "apart", "jit", "donated", "tuned"
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from flax import nnx
 
-from workloads._framework import Unsupported
+from workloads.protocol.framework import Unsupported
 
 Node = tuple[str, Any, str | None]
 """A path, the module, variable or other node there, and the path that it was met under before."""

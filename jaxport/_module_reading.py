@@ -15,10 +15,10 @@ import jaxport
 from jaxport._linen_reading import of_linen
 from jaxport._module_nodes import array_of, nodes
 from jaxport._plain_attributes import plain_attributes
-from workloads._framework import Unsupported
-from workloads._inspection import Value
-from workloads._target import resolve
-from workloads._transfer import Excluded, Target, TargetModule, TargetVariable
+from workloads.core.target import resolve
+from workloads.protocol.framework import Unsupported
+from workloads.protocol.inspection import Value
+from workloads.protocol.transfer import Excluded, Target, TargetModule, TargetVariable
 
 _MODULES = (nnx.Module, linen.Module)
 

@@ -15,10 +15,10 @@ from flax import linen, nnx
 from jaxport import _linen_reading, _module_reading
 from jaxport._optimizer_paths import name_of, named_leaves
 from jaxport._plain_attributes import plain_attributes
-from workloads._framework import Unsupported
-from workloads._inspection import Plain, Value
-from workloads._optimizer_transfer import TargetOptimizer, TargetSlot
-from workloads._target import resolve
+from workloads.core.target import resolve
+from workloads.protocol.framework import Unsupported
+from workloads.protocol.inspection import Plain, Value
+from workloads.protocol.optimizer_transfer import TargetOptimizer, TargetSlot
 
 Parameters = dict[Any, Any]
 

@@ -23,10 +23,10 @@ from flax import linen, nnx, traverse_util
 from jaxport import _linen_reading, _optimizer_reading
 from jaxport._linen_variables import by_path
 from jaxport._optimizer_paths import named_leaves
-from workloads import _foreign
-from workloads._framework import Unsupported
-from workloads._inspection import Value
-from workloads._optimizer_transfer import PREFIX
+from workloads.core import foreign
+from workloads.protocol.framework import Unsupported
+from workloads.protocol.inspection import Value
+from workloads.protocol.optimizer_transfer import PREFIX
 
 WEIGHTS, OPTIMIZER = "weights", "optimizer"
 
@@ -107,7 +107,7 @@ def read(folder: Path) -> dict[str, np.ndarray]:
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise Unsupported(
                 f"expected a checkpoint of Orbax that jaxport wrote at {folder}, "
-                f"found {_foreign.error_line(error)[:200]}: name the folder that holds the folder weights"
+                f"found {foreign.error_line(error)[:200]}: name the folder that holds the folder weights"
             ) from error
         arrays |= {f"{prefix}{path}": np.asarray(leaf) for path, leaf in named_leaves(tree)}
     return arrays

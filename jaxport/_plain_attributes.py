@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from flax import nnx
 
-from workloads._inspection import Plain
+from workloads.protocol.inspection import Plain
 
 _LONGEST = 64
 """The most elements of a tuple or a mapping that is reported."""

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from flax import nnx, traverse_util
 
 from jaxport.stateful import RecurrentState
-from workloads._target import WeightsError
+from workloads.core.target import WeightsError
 
 Place = tuple[str | int, ...]
 

@@ -13,8 +13,8 @@ import numpy as np
 from jax.core import Tracer
 from jax.extend.core import jaxpr_as_fun
 
-from workloads._compiling import without_unknown
-from workloads._framework import CompilerOptions
+from workloads.protocol.compiling import without_unknown
+from workloads.protocol.framework import CompilerOptions
 
 TRIED = "0.10.2 to 0.12"
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import jax
 
-from workloads._event_statistics import HLO, OF_GRAPH, ON_GPU
-from workloads._framework import KernelRun
+from workloads.protocol.event_statistics import HLO, OF_GRAPH, ON_GPU
+from workloads.protocol.framework import KernelRun
 
 
 def profile_call(call: Callable[[], object]) -> list[KernelRun]:

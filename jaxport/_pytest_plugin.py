@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from compare.record.workload_part import Workload
     from compare.run.prover import Judged, Port, Prover
     from compare.sides.pool import Source
-    from workloads._modes import Mode
+    from workloads.core.modes import Mode
 
 PAIRS = 5
 """The fewest pairs of processes from which a ratio has an interval."""
@@ -277,7 +277,7 @@ def _port(
 
 def _known_pass(name: str | None) -> str | None:
     """A pass, checked before anything is proved."""
-    from workloads._framework import PASSES
+    from workloads.protocol.framework import PASSES
 
     if name is not None and name not in PASSES:
         raise Refused(f"expected a pass ({', '.join(PASSES)}), found {name!r}: name one of those")
@@ -286,7 +286,7 @@ def _known_pass(name: str | None) -> str | None:
 
 def _known_mode(name: str | None) -> Mode:
     """The mode of a name, checked before anything is proved."""
-    from workloads._modes import MODES, PORT
+    from workloads.core.modes import MODES, PORT
 
     modes = {str(mode): mode for mode in MODES}
     if name is not None and name not in modes:

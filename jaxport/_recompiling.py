@@ -17,10 +17,10 @@ import numpy as np
 from jax import export
 
 from jaxport import _private
-from workloads._framework import Unsupported
-from workloads._recompiling import Named, Seen, Staging, bound
-from workloads._spec import ArraySpec
-from workloads._target import resolve
+from workloads.core.spec import ArraySpec
+from workloads.core.target import resolve
+from workloads.protocol.framework import Unsupported
+from workloads.protocol.recompiling import Named, Seen, Staging, bound
 
 _TRACED = "/jax/core/compile/jaxpr_trace_duration"
 _LOWERED = "/jax/core/compile/jaxpr_to_mlir_module_duration"
@@ -28,7 +28,7 @@ COMPILED = "/jax/core/compile/backend_compile_duration"
 
 
 class Watched:
-    """A jitted function whose calls are watched. Implements workloads._recompiling.Watch."""
+    """A jitted function whose calls are watched. Implements workloads.protocol.recompiling.Watch."""
 
     def __init__(self, staging: Staging) -> None:
         # What is drawn when the file is read is the same in the next process: results are compared.

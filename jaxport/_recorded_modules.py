@@ -16,7 +16,7 @@ from flax import linen, nnx
 from jax.core import Tracer
 
 from jaxport._module_nodes import nodes
-from workloads._layer_calls import value_digest
+from workloads.protocol.layer_calls import value_digest
 
 _TRACED = "it is called inside of a function that JAX traces, such as a loop"
 _LIBRARIES = ("flax", "jaxport")

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from flax import nnx
 
 from jaxport.noise import AlphaDropout, GaussianDropout, GaussianNoise
-from workloads._same_masks import MULTIPLIERS, NORMAL_BITS, NORMAL_SPREAD, SHIFTS, TRUNCATED_SPREAD, threshold
+from workloads.protocol.same_masks import MULTIPLIERS, NORMAL_BITS, NORMAL_SPREAD, SHIFTS, TRUNCATED_SPREAD, threshold
 
 
 class DroppingByPlace(nnx.Dropout):

@@ -14,7 +14,10 @@ import numpy as np
 from jaxport import _private
 from jaxport._layouts import in_canonical_layout, keeps_layouts
 from jaxport._model import Model, of_function
-from workloads._framework import (
+from workloads.core.spec import Arrays, dtype_in, is_differentiable, is_integer
+from workloads.core.target import WeightsError, resolve
+from workloads.core.tree import leaves
+from workloads.protocol.framework import (
     COTANGENT_CENTRE,
     COTANGENT_PERIOD,
     COTANGENT_SCALE,
@@ -26,9 +29,6 @@ from workloads._framework import (
     Twin,
     Unsupported,
 )
-from workloads._spec import Arrays, dtype_in, is_differentiable, is_integer
-from workloads._target import WeightsError, resolve
-from workloads._tree import leaves
 
 _ROUNDING = 1e-6
 """The largest error, relative to the largest value, of scaling a weight in float32 and back."""

@@ -19,7 +19,8 @@ from jaxport import _checkpoints, _distributed_steps, _mesh_layouts
 from jaxport._distributed_steps import Step
 from jaxport._recompiling import COMPILED, watched_events
 from jaxport._session import Session, leaves_by_path
-from workloads._distributing import (
+from workloads.core.spec import Arrays
+from workloads.protocol.distributing import (
     IN_TURN,
     MISTAKES,
     OWN,
@@ -36,8 +37,7 @@ from workloads._distributing import (
     of_equal_parts,
     part_of,
 )
-from workloads._framework import Scalar, Twin, Unsupported
-from workloads._spec import Arrays
+from workloads.protocol.framework import Scalar, Twin, Unsupported
 
 SPMD, SHARD_MAP = "spmd", "shard_map"
 

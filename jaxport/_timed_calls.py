@@ -13,7 +13,8 @@ import numpy as np
 
 from jaxport._modes import APART, EAGER
 from jaxport._session import Session
-from workloads._framework import (
+from workloads.core.spec import Arrays
+from workloads.protocol.framework import (
     STEP,
     UNROLLED,
     WEIGHTS,
@@ -21,8 +22,7 @@ from workloads._framework import (
     MemoryAnalysis,
     Prepared,
 )
-from workloads._spec import Arrays
-from workloads._trajectory import Guide, trajectory
+from workloads.protocol.trajectory import Guide, trajectory
 
 
 def ready_call(session: Session, pass_: str, mode: str, function: Any) -> Prepared:

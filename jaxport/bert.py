@@ -15,8 +15,8 @@ from jaxport._transformer import EncoderBlock, Paths, dense_paths, encoder_block
 from jaxport.loss_scaling import scaled_for
 from jaxport.schedules import warm_up
 from workloads import _sentence_pairs, bert
-from workloads._precision import compute_dtype
-from workloads._spec import Dimensions
+from workloads.core.precision import compute_dtype
+from workloads.core.spec import Dimensions
 
 
 class Embeddings(nnx.Module):

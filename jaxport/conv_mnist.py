@@ -13,7 +13,7 @@ from jaxport._nnx import Parameters, WeightMap, structure, trainable_model
 from jaxport.convolution import shift_images, shifted_products
 from jaxport.pooling import max_pool
 from workloads import conv_mnist
-from workloads._spec import Dimensions
+from workloads.core.spec import Dimensions
 
 
 class GreyConvolution(nnx.Module):

@@ -18,7 +18,7 @@ from jaxport._nnx import Parameters, Place, WeightMap, structure, training_step
 from jaxport._transformer import dense_paths, norm_paths
 from jaxport.convolution import depthwise
 from workloads import focalnet_pipeline as pipeline
-from workloads._spec import Dimensions
+from workloads.core.spec import Dimensions
 from workloads.focalnet_pipeline import Block, Merge
 
 gelu = partial(_gelu.gelu, root_of_half=float(np.float32(0.5**0.5)))

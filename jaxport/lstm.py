@@ -9,7 +9,7 @@ from jaxport import Model, optimizers
 from jaxport._lstm import LSTMWeights, last_hidden
 from jaxport._nnx import Parameters, WeightMap, structure, trainable_model
 from workloads import lstm
-from workloads._spec import Dimensions
+from workloads.core.spec import Dimensions
 
 
 class Classifier(nnx.Module):

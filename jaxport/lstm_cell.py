@@ -6,7 +6,7 @@ from flax import nnx
 from jaxport import Model
 from jaxport._lstm import LSTMWeights, cell_step
 from jaxport._nnx import Parameters, WeightMap, structure
-from workloads._spec import Dimensions
+from workloads.core.spec import Dimensions
 
 
 def build(dimensions: Dimensions, dtype: str) -> Model:

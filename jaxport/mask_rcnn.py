@@ -16,8 +16,8 @@ from jaxport._dense import Dense
 from jaxport._nnx import Parameters, Place, WeightMap, training_step
 from workloads import _anchors
 from workloads import _detection as rules
-from workloads._precision import compute_dtype
-from workloads._spec import Dimensions
+from workloads.core.precision import compute_dtype
+from workloads.core.spec import Dimensions
 
 
 class Backbone(nnx.Module):

@@ -7,7 +7,7 @@ from flax import nnx
 
 from jaxport import Model, optimizers
 from jaxport._nnx import Parameters, WeightMap, structure, trainable_model
-from workloads._spec import Dimensions
+from workloads.core.spec import Dimensions
 
 
 class Classifier(nnx.Module):

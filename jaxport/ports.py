@@ -21,7 +21,7 @@ from jaxport._noted_gradients import NOTING
 from jaxport._port_states import check_start, state_places
 from jaxport._same_masks import DRAWING_BY_PLACE, drop_by_place
 from jaxport.stateful import RecurrentState
-from workloads._written_port import with_states
+from workloads.core.written_port import with_states
 
 _CARRIED = (nnx.Param, nnx.BatchStat, RecurrentState)
 """Variables that are parameters of a call; all others are constants."""

@@ -19,8 +19,8 @@ from jaxport._nnx import Parameters, Place, WeightMap
 from jaxport.loss_scaling import gradients_of, scaled_for
 from jaxport.pooling import overlapping_max_pool
 from workloads import resnet50
-from workloads._precision import compute_dtype
-from workloads._spec import Dimensions
+from workloads.core.precision import compute_dtype
+from workloads.core.spec import Dimensions
 from workloads.resnet50 import Block
 
 

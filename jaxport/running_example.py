@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxport._model import Model, of_function
-from workloads._spec import Dimensions
+from workloads.core.spec import Dimensions
 
 
 def running_example(x: jax.Array, y: jax.Array) -> jax.Array:

@@ -3,7 +3,7 @@
 import jax
 
 from jaxport._model import Model, of_function
-from workloads._spec import Dimensions
+from workloads.core.spec import Dimensions
 
 
 def scale_and_add(a: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:

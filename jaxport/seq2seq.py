@@ -12,7 +12,7 @@ from jaxport._dense import Dense
 from jaxport._nnx import Parameters, WeightMap, structure, trainable_model
 from jaxport.recurrent import Product, gru_step, scan
 from workloads import _parallel_text, seq2seq
-from workloads._spec import Dimensions
+from workloads.core.spec import Dimensions
 
 
 class Gru(nnx.Module):

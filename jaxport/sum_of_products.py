@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxport._model import Model, of_function
-from workloads._spec import Dimensions
+from workloads.core.spec import Dimensions
 
 
 def sum_of_products(x: jax.Array, y: jax.Array, z: jax.Array) -> jax.Array:

@@ -20,8 +20,8 @@ from jaxport._transformer import (
 from jaxport.loss_scaling import scaled_for
 from jaxport.schedules import inverse_square_root
 from workloads import _parallel_text, translation
-from workloads._precision import compute_dtype
-from workloads._spec import Dimensions
+from workloads.core.precision import compute_dtype
+from workloads.core.spec import Dimensions
 
 
 class Translator(nnx.Module):

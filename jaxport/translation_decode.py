@@ -12,7 +12,7 @@ from jaxport._nnx import Parameters
 from jaxport._transformer import DecoderBlock
 from jaxport.translation import Translator, network, weight_map
 from workloads import _parallel_text
-from workloads._spec import Dimensions
+from workloads.core.spec import Dimensions
 from workloads.translation_decode import NEVER, PENALTY
 
 Cache = tuple[jax.Array, jax.Array]

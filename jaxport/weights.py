@@ -17,10 +17,10 @@ from safetensors import SafetensorError, safe_open
 from jaxport._linen_variables import by_path, replace_values
 from jaxport._module_nodes import array_of, nodes
 from jaxport._optimizer_paths import name_of, named_leaves
-from workloads import _foreign
-from workloads._errors import Foreseen
-from workloads._foreign import Unusable
-from workloads._optimizer_transfer import PREFIX
+from workloads.core import foreign
+from workloads.core.errors import Foreseen
+from workloads.core.foreign import Unusable
+from workloads.protocol.optimizer_transfer import PREFIX
 
 MOST_BYTES = 64 << 30
 """The largest file of weights: those of a model of 16 billion parameters."""
@@ -123,13 +123,13 @@ def set_variables(variables: Mapping[str, nnx.Variable[Any]], arrays: Mapping[st
 def _read(path: Path, optimizer: bool) -> tuple[dict[str, np.ndarray], Mapping[str, Any]]:
     """The arrays of a file, and what it leaves as it is: weights, or those of an optimizer by their paths."""
     try:
-        _foreign.check(path, MOST_BYTES)
+        foreign.check(path, MOST_BYTES)
         with safe_open(path, "numpy") as file:
             names = [name for name in file.keys() if name.startswith(PREFIX) == optimizer]  # noqa: SIM118 - no mapping
             arrays = {name: file.get_tensor(name) for name in names}
             kept_names = json.loads((file.metadata() or {}).get(_KEPT, "{}"))
     except (Unusable, OSError, SafetensorError, AttributeError, TypeError, ValueError, RecursionError) as error:
-        raise _refusal(path, _foreign.error_line(error)) from error
+        raise _refusal(path, foreign.error_line(error)) from error
     if not isinstance(kept_names, dict):
         raise _refusal(path, "metadata that jaxport did not write")
     return (_without_prefix(arrays), _without_prefix(kept_names)) if optimizer else (arrays, kept_names)

@@ -416,13 +416,13 @@ def test_nothing_but_the_last_line_of_defence_swallows_every_exception() -> None
     # last line of defence report what foreign code raised.
     assert sorted(broad) == [
         "_launched_program.py",
-        "_registry.py",
-        "_registry.py",
         "callers_thread.py",
         "callers_thread.py",
         "cli.py",
         "object_side.py",
         "port_host.py",
+        "registry.py",
+        "registry.py",
         "whole_run.py",
         "worker.py",
         "writing.py",

@@ -12,4 +12,4 @@ from tf_reference._model import Model as Model
 from tf_reference._model import keras_train_step as keras_train_step
 from tf_reference._saved_port import saved_graph_port as saved_graph_port
 from tf_reference._shares import share as share
-from workloads._saved_graph import SavedGraph as SavedGraph
+from workloads.protocol.saved_graph import SavedGraph as SavedGraph

@@ -11,10 +11,10 @@ import tensorflow as tf
 from tf_reference._clustering import WARM_CALLS
 from tf_reference._host_arrays import on_host
 from tf_reference._profiling import profiled_nodes
-from workloads._attempting import around
-from workloads._framework import PROFILED_CALLS, Attempted
-from workloads._spec import Arrays
-from workloads._target import resolve
+from workloads.core.spec import Arrays
+from workloads.core.target import resolve
+from workloads.protocol.attempting import around
+from workloads.protocol.framework import PROFILED_CALLS, Attempted
 
 
 def attempt(target: str, options: dict[str, Any] | None, arrays: Arrays, profile: bool) -> Attempted:

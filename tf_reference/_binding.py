@@ -10,9 +10,9 @@ import tensorflow as tf
 
 from tf_reference._private import Layout
 from tf_reference._session import Session
-from workloads._framework import WEIGHTS, Parameter, Result, Unsupported
-from workloads._spec import Arrays
-from workloads._state_names import Own, owner_and_part
+from workloads.core.spec import Arrays
+from workloads.core.state_names import Own, owner_and_part
+from workloads.protocol.framework import WEIGHTS, Parameter, Result, Unsupported
 
 
 def bound_parameters(

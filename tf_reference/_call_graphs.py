@@ -27,9 +27,9 @@ from tf_reference import (
 )
 from tf_reference._function_graph import Reading
 from tf_reference._replaced_calls import replaced_calls
-from workloads._architecture import LAYER_CALL, Constant, Graph, Tensor, Traced
-from workloads._framework import Unsupported
-from workloads._function_graph import FunctionGraph, Node
+from workloads.protocol.architecture import LAYER_CALL, Constant, Graph, Tensor, Traced
+from workloads.protocol.framework import Unsupported
+from workloads.protocol.function_graph import FunctionGraph, Node
 
 _MOST = 1 << 16
 """Elements of a constant that is handed over."""

@@ -7,9 +7,9 @@ from typing import Any
 import tensorflow as tf
 
 from tf_reference._session import Session
-from workloads._framework import FORWARD, UNROLLED, Program
-from workloads._loaded import Loaded
-from workloads._spec import dtype_in
+from workloads.core.spec import dtype_in
+from workloads.protocol.framework import FORWARD, UNROLLED, Program
+from workloads.protocol.loaded import Loaded
 
 
 class CaseTensors:

@@ -13,8 +13,8 @@ import tensorflow as tf
 from google.protobuf.message import DecodeError
 
 from tf_reference import _private
-from workloads import _foreign
-from workloads._framework import Unsupported
+from workloads.core import foreign
+from workloads.protocol.framework import Unsupported
 
 _VALUE = "/.ATTRIBUTES/VARIABLE_VALUE"
 _OF_OPTIMIZERS = frozenset({"_iterations", "iter", "_learning_rate"})
@@ -127,7 +127,7 @@ def latest(folder: Path) -> str | None:
     """
     latest_file = folder / _LATEST
     if latest_file.exists():
-        _foreign.check(latest_file, _foreign.MEBIBYTE)
+        foreign.check(latest_file, foreign.MEBIBYTE)
     return tf.train.latest_checkpoint(folder)
 
 
@@ -143,7 +143,7 @@ def check_files(prefix: str, most: int) -> None:
     path = Path(prefix)
     for ending in (".index", ".data-*-of-*"):
         for file in sorted(path.parent.glob(f"{glob.escape(path.name)}{ending}")):
-            _foreign.check(file, most)
+            foreign.check(file, most)
 
 
 def read(prefix: str) -> CheckpointGraph:

@@ -11,8 +11,8 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from workloads import _frames
-from workloads._framework import Unsupported
+from workloads.core import frames
+from workloads.protocol.framework import Unsupported
 
 _DEEPEST = 16
 """Functions in functions, and containers in containers, that are looked through."""
@@ -117,7 +117,7 @@ def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
 
 
 def _of_function(function: FunctionType) -> Iterator[tuple[str, Any]]:
-    if _frames.is_framework(function.__code__.co_filename):
+    if frames.is_framework(function.__code__.co_filename):
         return
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         try:
@@ -139,6 +139,6 @@ def _names(code: CodeType) -> set[str]:
 
 def _of_the_user(kind: type) -> bool:
     try:
-        return not _frames.is_framework(inspect.getsourcefile(kind) or "<")
+        return not frames.is_framework(inspect.getsourcefile(kind) or "<")
     except TypeError:  # of a built-in class
         return False

@@ -7,7 +7,7 @@ from typing import Any
 
 from tf_reference import _sources
 from tf_reference._profiling import profiled_nodes
-from workloads._framework import PROFILED_CALLS, Clustered
+from workloads.protocol.framework import PROFILED_CALLS, Clustered
 
 WARM_CALLS = 2
 """The first compiles; a cluster may be compiled only when it runs for the second time."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tf_reference import _private
-from workloads._framework import MemoryAnalysis
+from workloads.protocol.framework import MemoryAnalysis
 
 STAGES = ("stablehlo", "hlo", "optimized_hlo")
 """The stages of a program as text; the last needs the device that it is compiled for."""

@@ -12,7 +12,7 @@ import tensorflow as tf
 from tf_reference import _private
 from tf_reference._graph_nodes import definition
 from tf_reference._operations import input_names
-from workloads._raw_operations import Trial
+from workloads.protocol.raw_operations import Trial
 
 REFUSALS = (tf.errors.OpError, ValueError, TypeError, NotImplementedError)
 """Errors that TensorFlow raises for what it cannot compile: the class depends on the call."""

@@ -6,7 +6,7 @@ import functools
 
 import tensorflow as tf
 
-from workloads._device import CPU, GPU, HIGHEST, TF32, Device, DeviceAbsent
+from workloads.core.device import CPU, GPU, HIGHEST, TF32, Device, DeviceAbsent
 
 
 def pin(device: Device) -> None:

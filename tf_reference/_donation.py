@@ -10,7 +10,7 @@ import tensorflow as tf
 from tf_reference import _binding
 from tf_reference._lowering import lower
 from tf_reference._session import Session
-from workloads._framework import Donation
+from workloads.protocol.framework import Donation
 
 
 def donated_step(session: Session, function: Any, tensors: Sequence[tf.Tensor]) -> Donation:

@@ -16,7 +16,7 @@ import numpy as np
 import tensorflow as tf
 
 from tf_reference import _same_masks
-from workloads._framework import Unsupported
+from workloads.protocol.framework import Unsupported
 
 Kernel = Callable[[str, Any, tf.DType], tf.Tensor]
 """A distribution, a shape and a type -> numbers of mean 0 and variance 1, or between 0 and 1."""

@@ -11,7 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from tf_reference import _keras_variables, _same_masks, _traced_calls
-from workloads._framework import Unsupported
+from workloads.protocol.framework import Unsupported
 
 _MOST_ELEMENTS, _MOST_EXAMPLES = 1 << 22, 1 << 13
 """The largest inputs of a layer that is tried."""

@@ -10,7 +10,7 @@ from typing import Any
 import keras
 
 from tf_reference import _keras_config
-from workloads._inspection import Plain
+from workloads.protocol.inspection import Plain
 
 _NOTED = "_initializer_of_jaxport"
 _CLASS = "class_name"

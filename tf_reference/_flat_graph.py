@@ -12,7 +12,7 @@ from hashlib import sha256
 from typing import Any
 
 from tf_reference._graph_nodes import definition
-from workloads._framework import Unsupported
+from workloads.protocol.framework import Unsupported
 
 MOST_NODES = 100_000
 """The most nodes of a graph with all functions, each with its callees."""

@@ -41,8 +41,9 @@ from tf_reference._recompiling import Watched
 from tf_reference._saving import save
 from tf_reference._session import Session
 from tf_reference._stateless import lowered_for
-from workloads._device import ON_CPU, Device, device_asked_for
-from workloads._framework import (
+from workloads.core.device import ON_CPU, Device, device_asked_for
+from workloads.core.spec import Arrays
+from workloads.protocol.framework import (
     DISPATCH_ELEMENTS,
     FORWARD,
     GRADIENTS,
@@ -67,14 +68,13 @@ from workloads._framework import (
     Unsupported,
     default_pass,
 )
-from workloads._layer_calls import Given, LayerCalls
-from workloads._loaded import Loaded, main_pass
-from workloads._protocol import Framework
-from workloads._recompiling import Staging
-from workloads._rewriting import OptimizerOptions, Rewritten
-from workloads._spec import Arrays
-from workloads._trajectory import Guide, trajectory
-from workloads._unroll import unroll
+from workloads.protocol.layer_calls import Given, LayerCalls
+from workloads.protocol.loaded import Loaded, main_pass
+from workloads.protocol.methods import Framework
+from workloads.protocol.recompiling import Staging
+from workloads.protocol.rewriting import OptimizerOptions, Rewritten
+from workloads.protocol.trajectory import Guide, trajectory
+from workloads.protocol.unroll import unroll
 
 OTHERWISE = ("handwritten", "apart")
 """The main pass computed in another way, which the twin hands over: fields of Model."""

@@ -17,11 +17,11 @@ from tf_reference._folded_constants import known_results
 from tf_reference._graph_nodes import attributes, definition, known_shape
 from tf_reference._saved_gradients import NOT_CARRIED
 from tf_reference._sources import callees, line_of, users_frames, users_line
-from workloads._framework import Unsupported
-from workloads._function_graph import Body, Captured, Effect, FunctionGraph, Gradient, Node, Place, Result
-from workloads._inspection import Plain
-from workloads._spec import Arrays
-from workloads._target import resolve
+from workloads.core.spec import Arrays
+from workloads.core.target import resolve
+from workloads.protocol.framework import Unsupported
+from workloads.protocol.function_graph import Body, Captured, Effect, FunctionGraph, Gradient, Node, Place, Result
+from workloads.protocol.inspection import Plain
 
 Spec = tuple[str, Sequence[int | None], str]
 """Name, shape and dtype of an input; None is a size that is not fixed."""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from tf_reference._function_graph import Spec, trace, variable_names
 from tf_reference._model import Model
-from workloads._framework import Unsupported
-from workloads._target import resolve
+from workloads.core.target import resolve
+from workloads.protocol.framework import Unsupported
 
 
 def function_port(reference: str, inputs: Sequence[Spec], dtype: str) -> Model:

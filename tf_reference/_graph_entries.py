@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tf_reference._graph_nodes import definition, dtype_name, find_needed, node_of, shape_of
-from workloads._framework import Unsupported
+from workloads.protocol.framework import Unsupported
 
 _OWN = ("__saved_model_init_op", "__saved_model_train_op")
 _PLACEHOLDERS = frozenset({"Placeholder", "PlaceholderV2", "PlaceholderWithDefault"})

@@ -10,8 +10,8 @@ from typing import Any
 import tensorflow as tf
 
 from tf_reference import _private
-from workloads._framework import Unsupported
-from workloads._inspection import Operation, Plain
+from workloads.protocol.framework import Unsupported
+from workloads.protocol.inspection import Operation, Plain
 
 MOST_NODES = 400_000
 """The most nodes of a model: the largest of the zoo has 40,000, and about 300 bytes are read of each."""

@@ -11,8 +11,8 @@ import numpy as np
 import tensorflow as tf
 
 from tf_reference import _graph_nodes, _private, _sources
-from workloads._framework import Unsupported
-from workloads._rewriting import ConstantValue, OptimizerOptions, Rewritten, RewrittenNode
+from workloads.protocol.framework import Unsupported
+from workloads.protocol.rewriting import ConstantValue, OptimizerOptions, Rewritten, RewrittenNode
 
 _MOST_TEXT = 80
 _MOST_ELEMENTS = 8

@@ -14,7 +14,7 @@ import keras
 
 from tf_reference import _keras_outputs, _keras_variables
 from tf_reference._symbol_graphs import calls_in_order
-from workloads._architecture import Piped
+from workloads.protocol.architecture import Piped
 
 _STRING = "string"
 _GRAPHS = ("Functional", "Sequential")

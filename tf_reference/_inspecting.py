@@ -24,10 +24,10 @@ from tf_reference._closed_over import takes_arguments
 from tf_reference._function_graph import UNTRACED, Spec, variable_names
 from tf_reference._graph_nodes import Place
 from tf_reference._sources import callees, users_line
-from workloads import _foreign
-from workloads._framework import Unsupported
-from workloads._inspection import Inspection, Operation, Value
-from workloads._target import resolve
+from workloads.core import foreign
+from workloads.core.target import resolve
+from workloads.protocol.framework import Unsupported
+from workloads.protocol.inspection import Inspection, Operation, Value
 
 TRAINING = "training"
 _LONGEST_REASON = 300
@@ -138,7 +138,7 @@ def _trace_problem(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines()]
     after = next((index for index, line in enumerate(lines) if line.startswith(f"{kind}: ")), None)
     if after is None:
-        return f"{kind}: {_foreign.error_line(error)}"
+        return f"{kind}: {foreign.error_line(error)}"
     reason_lines = [line for line in lines[after:] if line][:2]
     return " ".join(reason_lines)[:_LONGEST_REASON].rstrip(".")
 

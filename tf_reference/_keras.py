@@ -10,7 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from tf_reference._model import Model
-from workloads._target import TargetError
+from workloads.core.target import TargetError
 
 KERAS, GRAPH, STEPS = "keras", "keras-graph", "keras-steps"
 STEPS_PER_EXECUTION = 8

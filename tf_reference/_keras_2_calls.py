@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from workloads._inspection import Config
+from workloads.protocol.inspection import Config
 
 _MODELS = frozenset({"Functional", "Model", "Sequential"})
 _WITH_STATES = frozenset({"LSTM", "GRU", "SimpleRNN", "RNN", "Bidirectional", "ConvLSTM2D"})

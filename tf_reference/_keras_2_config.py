@@ -9,7 +9,7 @@ from typing import Any
 import keras
 
 from tf_reference import _keras_2_calls, _keras_config
-from workloads._inspection import Config
+from workloads.protocol.inspection import Config
 
 _CONTAINERS = {name: "keras.src.models.functional" for name in ("Functional", "Model")} | {"Sequential": "keras"}
 _MODULES = ("keras.layers", "keras.initializers", "keras.regularizers", "keras.constraints")

@@ -7,7 +7,7 @@ from typing import Any
 
 import keras
 
-from workloads._framework import Unsupported
+from workloads.protocol.framework import Unsupported
 
 _PACKAGE = "tf_keras"
 _FILE = "keras_2.h5"

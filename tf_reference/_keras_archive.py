@@ -17,11 +17,11 @@ import keras
 
 from tf_reference import _keras_2_config, _keras_config, _keras_h5
 from tf_reference._unbuilt_layers import IN_CODE, UNBUILT, reason_not_built
-from workloads import _foreign
-from workloads._foreign import MEBIBYTE, Unusable
-from workloads._framework import Unsupported
-from workloads._inspection import Config, Inspection
-from workloads._target import resolve
+from workloads.core import foreign
+from workloads.core.foreign import MEBIBYTE, Unusable
+from workloads.core.target import resolve
+from workloads.protocol.framework import Unsupported
+from workloads.protocol.inspection import Config, Inspection
 
 CONFIG, METADATA = "config.json", "metadata.json"
 _COMPILED, _VERSION = "compile_config", "keras_version"
@@ -154,13 +154,13 @@ def _read(path: Path) -> tuple[Config, Config]:
         if path.suffix.lower() in _keras_h5.SUFFIXES:
             with bounded_memory(MOST_BYTES_READ):
                 return _keras_h5.read(path, _json, MOST_CONFIG_BYTES)
-        with _foreign.zip_opened(path) as archive:
+        with foreign.zip_opened(path) as archive:
             for name in archive.namelist():
                 if name.startswith("/") or "\\" in name or ".." in PurePosixPath(name).parts:
                     raise Unusable(f"a zip with the path {name[:80]!r}, which leads out of it")
-            config = _json(_foreign.member_bytes(archive, CONFIG, MOST_CONFIG_BYTES), CONFIG)
+            config = _json(foreign.member_bytes(archive, CONFIG, MOST_CONFIG_BYTES), CONFIG)
             has_metadata = METADATA in archive.namelist()
-            metadata = _json(_foreign.member_bytes(archive, METADATA, MEBIBYTE), METADATA) if has_metadata else {}
+            metadata = _json(foreign.member_bytes(archive, METADATA, MEBIBYTE), METADATA) if has_metadata else {}
     except Unusable as error:
         raise Unsupported(
             f"expected a model of Keras at {path}, found {error}: save the model with model.save('NAME.keras')"
@@ -175,10 +175,10 @@ def _json(data: bytes, name: str) -> Config:
     except MemoryError as error:
         raise Unusable(f"{name} that takes more memory than it may") from error
     except (ValueError, RecursionError) as error:
-        raise Unusable(f"{name} that is no JSON ({_foreign.error_line(error)})") from error
+        raise Unusable(f"{name} that is no JSON ({foreign.error_line(error)})") from error
     if not isinstance(content, Mapping) or (name == CONFIG and not isinstance(content.get("class_name"), str)):
         raise Unusable(f"{name} that describes no object")
-    if _foreign.is_deeper(content, MOST_NESTING):
+    if foreign.is_deeper(content, MOST_NESTING):
         raise Unusable(f"{name} that is nested more than {MOST_NESTING} levels deep")
     return content
 

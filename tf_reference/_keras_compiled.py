@@ -26,11 +26,11 @@ from tf_reference import (
     _traced_training,
 )
 from tf_reference._keras_described import describe
-from workloads import _frames
-from workloads._architecture import Architecture, Compiled, OwnStep, Penalty
-from workloads._framework import Unsupported
-from workloads._inspection import Plain
-from workloads._transfer import KERAS_LAYERS, SourceLayer
+from workloads.core import frames
+from workloads.protocol.architecture import Architecture, Compiled, OwnStep, Penalty
+from workloads.protocol.framework import Unsupported
+from workloads.protocol.inspection import Plain
+from workloads.protocol.transfer import KERAS_LAYERS, SourceLayer
 
 _MASKED = "a result that carries a mask: Keras leaves what is masked out of the loss"
 
@@ -115,7 +115,7 @@ def _line(layer: Any) -> str:
         file, (_, line) = inspect.getsourcefile(code), inspect.getsourcelines(code)  # type: ignore[arg-type]
     except (OSError, TypeError):
         return ""
-    return f"{os.path.basename(file)}:{line}" if file and not _frames.is_framework(file) else ""
+    return f"{os.path.basename(file)}:{line}" if file and not frames.is_framework(file) else ""
 
 
 def _penalties(by_path: Mapping[str, keras.Layer]) -> Iterator[Penalty]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from workloads._inspection import Config, Layer, Plain, Training
+from workloads.protocol.inspection import Config, Layer, Plain, Training
 
 KERAS_LAYERS, KERAS_OPS = "keras.layers", "keras.ops"
 

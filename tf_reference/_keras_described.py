@@ -9,8 +9,8 @@ from typing import Any
 import keras
 
 from tf_reference import _keras_config
-from workloads._architecture import Described, Inner
-from workloads._inspection import Config
+from workloads.protocol.architecture import Described, Inner
+from workloads.protocol.inspection import Config
 
 _UNSAID = (NotImplementedError, TypeError, AttributeError, ValueError)
 

@@ -22,9 +22,9 @@ from tf_reference import (
     _training_branches,
 )
 from tf_reference._symbol_graphs import Reading, always_trained
-from workloads._architecture import CONSTANT, Graph
-from workloads._framework import Unsupported
-from workloads._inspection import Plain
+from workloads.protocol.architecture import CONSTANT, Graph
+from workloads.protocol.framework import Unsupported
+from workloads.protocol.inspection import Plain
 
 
 @dataclass(frozen=True)

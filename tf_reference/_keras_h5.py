@@ -11,9 +11,9 @@ from typing import Any, BinaryIO
 import h5py
 
 from tf_reference import _keras_2_config
-from workloads import _foreign
-from workloads._foreign import MEBIBYTE, Unusable
-from workloads._inspection import Config
+from workloads.core import foreign
+from workloads.core.foreign import MEBIBYTE, Unusable
+from workloads.protocol.inspection import Config
 
 SUFFIXES = (".h5", ".hdf5")
 
@@ -58,13 +58,13 @@ def read(path: Path, parse: Callable[[bytes, str], Config], most: int) -> tuple[
     Raises:
       Unusable: it is no HDF5 file, or holds no model.
     """
-    with _foreign.open_regular(path) as stream:
+    with foreign.open_regular(path) as stream:
         try:
             # The file as it was opened: by its name HDF5 could be led to others.
             with h5py.File(_Limited(stream, most + _MARGIN), "r") as file:
                 texts = {name: _text(file.attrs, name, most) for name in (_CONFIG, _TRAINING, _VERSION)}
         except _BROKEN as error:
-            raise Unusable(f"no HDF5 file, or a damaged one ({_foreign.error_line(error)})") from error
+            raise Unusable(f"no HDF5 file, or a damaged one ({foreign.error_line(error)})") from error
     if not texts[_CONFIG]:
         raise Unusable("an HDF5 file without a model: it holds weights alone")
     config = dict(_keras_2_config.complete(parse(texts[_CONFIG], "config.json")))

@@ -11,8 +11,8 @@ from typing import Any
 import keras
 
 from tf_reference import _keras_config, _keras_described, _keras_variables
-from workloads import _frames
-from workloads._inspection import Layer, Training, Value
+from workloads.core import frames
+from workloads.protocol.inspection import Layer, Training, Value
 
 _INNER = ("layer", "cell", "forward_layer")
 """Attributes of Keras' own wrappers that hold a layer."""
@@ -102,7 +102,7 @@ def _source(kind: type) -> str:
         file, (_, line) = inspect.getsourcefile(kind), inspect.getsourcelines(kind)
     except (OSError, TypeError):
         return ""
-    return f"{os.path.realpath(file)}:{line}" if file and not _frames.is_framework(file) else ""
+    return f"{os.path.realpath(file)}:{line}" if file and not frames.is_framework(file) else ""
 
 
 def variables(model: Any) -> tuple[Value, ...]:

@@ -9,8 +9,8 @@ import numpy as np
 import tensorflow as tf
 
 from tf_reference import _keras_config
-from workloads._framework import Unsupported
-from workloads._optimizer_transfer import PREFIX, Slot, SourceOptimizer
+from workloads.protocol.framework import Unsupported
+from workloads.protocol.optimizer_transfer import PREFIX, Slot, SourceOptimizer
 
 _WRAPPER = "LossScaleOptimizer"
 

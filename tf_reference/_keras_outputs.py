@@ -11,8 +11,8 @@ import keras
 from tf_reference import _traced_calls, _traced_training
 from tf_reference._function_graph import UNTRACED
 from tf_reference._keras_described import describe
-from workloads._architecture import Described, drawn_size
-from workloads._framework import Unsupported
+from workloads.protocol.architecture import Described, drawn_size
+from workloads.protocol.framework import Unsupported
 
 
 def compiled_with(model: Any) -> Mapping[str, Any]:
@@ -149,7 +149,7 @@ def _descriptions(value: Any) -> Iterator[Described]:
 
 
 def drawn_shapes(model: Any) -> tuple[tuple[int | None, ...], ...]:
-    """See `workloads._architecture.Architecture.drawn`."""
+    """See `workloads.protocol.architecture.Architecture.drawn`."""
 
     def with_size(tensor: Any) -> Any:
         shape = (tensor.shape[0], *(drawn_size(size, len(tensor.shape)) for size in tensor.shape[1:]))

@@ -30,8 +30,8 @@ from tf_reference import (
 )
 from tf_reference._gradients import densify
 from tf_reference._model import Model
-from workloads._precision import NARROW
-from workloads._written_port import left_weights
+from workloads.core.precision import NARROW
+from workloads.core.written_port import left_weights
 
 _WITH_DROPOUT = (keras.layers.MultiHeadAttention, keras.layers.GroupQueryAttention)
 """They have a Dropout, which is silenced where their own call is, and compute in another way where they have none."""

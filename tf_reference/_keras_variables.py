@@ -11,8 +11,8 @@ import keras
 import tensorflow as tf
 
 from tf_reference import _keras_config
-from workloads._inspection import Plain, Value
-from workloads._transfer import STATES
+from workloads.protocol.inspection import Plain, Value
+from workloads.protocol.transfer import STATES
 
 _CONTAINERS = frozenset({"Functional", "Sequential", "Model"})
 

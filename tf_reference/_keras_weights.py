@@ -25,9 +25,9 @@ from tf_reference import (
     _traced_calls,
     _weight_files,
 )
-from workloads._framework import Unsupported
-from workloads._target import resolve
-from workloads._transfer import Excluded, Leaf, Source, SourceLayer
+from workloads.core.target import resolve
+from workloads.protocol.framework import Unsupported
+from workloads.protocol.transfer import Excluded, Leaf, Source, SourceLayer
 
 _EXAMPLE = 32
 """The size of an axis of an example, where a model leaves it open."""

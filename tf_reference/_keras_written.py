@@ -10,7 +10,7 @@ import numpy as np
 
 from tf_reference import _keras_optimizer, _keras_weights, _weight_files
 from tf_reference._keras_weights import Given
-from workloads._framework import Unsupported
+from workloads.protocol.framework import Unsupported
 
 SUFFIX = ".weights.h5"
 

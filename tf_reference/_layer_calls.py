@@ -14,8 +14,8 @@ import tensorflow as tf
 from tf_reference import _keras_variables, _keras_weights
 from tf_reference._host_arrays import on_host
 from tf_reference._replaced_calls import replaced_attribute, replaced_calls
-from workloads._layer_calls import NO_CALL, LayerCall, LayerCalls, number_paths, value_digest
-from workloads._tree import leaves
+from workloads.core.tree import leaves
+from workloads.protocol.layer_calls import NO_CALL, LayerCall, LayerCalls, number_paths, value_digest
 
 
 @dataclass

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from tf_reference import Model
 from tf_reference._small_operations import dense, layer_norm
-from workloads._spec import Dimensions
+from workloads.core.spec import Dimensions
 
 Layer = Callable[[tf.Tensor], tf.Tensor]
 Variables = Mapping[str, tf.Variable]

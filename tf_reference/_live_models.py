@@ -16,10 +16,10 @@ from tf_reference._input_pipeline import behind_lookups
 from tf_reference._model import Model
 from tf_reference._recurrent_states import recurrent_states_of
 from tf_reference._session import in_inference, written_in_calls
-from workloads._errors import message
-from workloads._framework import Unsupported
-from workloads._precision import NARROW
-from workloads._transfer import Source
+from workloads.core.errors import message
+from workloads.core.precision import NARROW
+from workloads.protocol.framework import Unsupported
+from workloads.protocol.transfer import Source
 
 
 def is_model(value: Any) -> bool:

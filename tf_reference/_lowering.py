@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from tf_reference import _private
 from tf_reference._stateless import without_arguments
-from workloads._framework import Unsupported
+from workloads.protocol.framework import Unsupported
 
 _CONSTANT = re.compile(r"Input (\d+) to node `[^`]*` with op (\w+) must be a compile-time constant")
 

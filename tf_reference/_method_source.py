@@ -9,7 +9,7 @@ import textwrap
 from types import FunctionType
 from typing import Any
 
-from workloads._framework import Unsupported
+from workloads.protocol.framework import Unsupported
 
 
 class MethodSource:

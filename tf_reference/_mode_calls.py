@@ -11,7 +11,7 @@ from typing import Any
 import tensorflow as tf
 
 from tf_reference import _compiler_stages, _device
-from workloads._framework import (
+from workloads.protocol.framework import (
     Analysis,
     Unsupported,
 )

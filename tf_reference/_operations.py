@@ -9,7 +9,7 @@ import keras
 import tensorflow as tf
 
 from tf_reference import _private
-from workloads._raw_operations import Gradient, Registered, Registry
+from workloads.protocol.raw_operations import Gradient, Registered, Registry
 
 
 def registry() -> Registry:

@@ -19,8 +19,8 @@ from tf_reference import _keras_variables
 from tf_reference._keras_described import describe
 from tf_reference._method_source import MethodSource
 from tf_reference._step_values import Examples, Gradients, Is, Loss
-from workloads._architecture import Clip, LossTerm, OwnStep
-from workloads._framework import Unsupported
+from workloads.protocol.architecture import Clip, LossTerm, OwnStep
+from workloads.protocol.framework import Unsupported
 
 _MEANS = (tf.reduce_mean, keras.ops.mean)
 _SUMS = (sum, tf.add_n)

@@ -7,9 +7,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from workloads._architecture import ELLIPSIS, SLICE, TENSOR, TUPLE, UNKNOWN, Call, Tensor
-from workloads._framework import Unsupported
-from workloads._inspection import Plain
+from workloads.protocol.architecture import ELLIPSIS, SLICE, TENSOR, TUPLE, UNKNOWN, Call, Tensor
+from workloads.protocol.framework import Unsupported
+from workloads.protocol.inspection import Plain
 
 
 class Called(Protocol):

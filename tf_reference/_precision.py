@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import keras
 
-from workloads._precision import compute_dtype
-from workloads._spec import Dimensions
+from workloads.core.precision import compute_dtype
+from workloads.core.spec import Dimensions
 
 
 def policy_of(dimensions: Dimensions, dtype: str) -> str:

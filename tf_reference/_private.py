@@ -13,8 +13,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from workloads._event_statistics import HLO, OF_GRAPH, ON_GPU
-from workloads._framework import MemoryAnalysis
+from workloads.protocol.event_statistics import HLO, OF_GRAPH, ON_GPU
+from workloads.protocol.framework import MemoryAnalysis
 
 TRIED = "2.21"
 _FLOATS = ("float64", "float32", "float16", "bfloat16")

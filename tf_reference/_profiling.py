@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from tf_reference import _private
 from tf_reference._private import TracedEvent
-from workloads._framework import KernelRun
+from workloads.protocol.framework import KernelRun
 
 
 def profile_call(call: Callable[[], object], eager: bool) -> list[KernelRun]:

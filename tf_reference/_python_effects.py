@@ -14,8 +14,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from workloads import _frames
-from workloads._inspection import Effect
+from workloads.core import frames
+from workloads.protocol.inspection import Effect
 
 PRINT, STATE, RANDOM, CLOCK, FILE = "print", "state", "random", "clock", "file"
 
@@ -78,7 +78,7 @@ def _helpers(function: FunctionType, owner: type | None) -> Iterator[FunctionTyp
         value = inspect.getattr_static(owner, name, None)
         method = _plain(value.fget if type(value) is property else value)
         # Of a class that this one is made of, it stands in another file.
-        if method is not None and not _frames.is_framework(os.path.realpath(method.__code__.co_filename)):
+        if method is not None and not frames.is_framework(os.path.realpath(method.__code__.co_filename)):
             yield method
 
 
@@ -93,7 +93,7 @@ def _is_filled(cell: Any) -> bool:
 def _of_function(function: FunctionType) -> Iterator[Effect]:
     code = function.__code__
     file = os.path.realpath(code.co_filename)
-    if _frames.is_framework(file):
+    if frames.is_framework(file):
         return
     # As inspect.getsourcelines, which asks modules for their files, lazy ones too.
     linecache.checkcache(code.co_filename)

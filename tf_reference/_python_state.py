@@ -10,7 +10,7 @@ from typing import Any
 import keras
 
 from tf_reference import _python_effects
-from workloads._framework import Unsupported
+from workloads.protocol.framework import Unsupported
 
 _HIDDEN = (_python_effects.STATE, _python_effects.RANDOM, _python_effects.CLOCK)
 _COUNTED = (bool, int, float, str, type(None), list, tuple, dict, set)

@@ -15,10 +15,10 @@ import tensorflow as tf
 
 from tf_reference import _private
 from tf_reference._private import TracedEvent
-from workloads._framework import Unsupported
-from workloads._recompiling import Named, Seen, Staging, bound
-from workloads._spec import ArraySpec
-from workloads._target import resolve
+from workloads.core.spec import ArraySpec
+from workloads.core.target import resolve
+from workloads.protocol.framework import Unsupported
+from workloads.protocol.recompiling import Named, Seen, Staging, bound
 
 _GRAPH = "tf.function-graph_building"
 _COMPILED = re.compile(r"^\w*Compiler::RunBackend$")
@@ -26,7 +26,7 @@ _COMPILED = re.compile(r"^\w*Compiler::RunBackend$")
 
 
 class Watched:
-    """A tf.function whose calls are profiled one by one. Implements workloads._recompiling.Watch."""
+    """A tf.function whose calls are profiled one by one. Implements workloads.protocol.recompiling.Watch."""
 
     def __init__(self, staging: Staging) -> None:
         # Weights that are drawn when the file is read are the same in the next process: results are compared.

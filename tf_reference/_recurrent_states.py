@@ -10,7 +10,7 @@ import keras
 import tensorflow as tf
 
 from tf_reference import _keras_variables
-from workloads._written_port import with_states
+from workloads.core.written_port import with_states
 
 
 def states_in(model: Any, variables: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,8 +11,8 @@ import tensorflow as tf
 from tf_reference._gradients import densify
 from tf_reference._model import Model
 from tf_reference._session import Session, as_variable
-from workloads._distributing import ALONE, SUMMED, Division, part_of
-from workloads._framework import Unsupported
+from workloads.protocol.distributing import ALONE, SUMMED, Division, part_of
+from workloads.protocol.framework import Unsupported
 
 Step = Callable[..., Any]
 

@@ -9,7 +9,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from workloads._same_masks import MULTIPLIERS, NORMAL_BITS, NORMAL_SPREAD, SHIFTS, TRUNCATED_SPREAD, threshold
+from workloads.protocol.same_masks import MULTIPLIERS, NORMAL_BITS, NORMAL_SPREAD, SHIFTS, TRUNCATED_SPREAD, threshold
 
 DROPOUTS = (
     keras.layers.Dropout,

@@ -32,10 +32,10 @@ from tf_reference._own_traces import with_own_traces
 from tf_reference._saved_variables import HANDLES, REFERENCES, Variable
 from tf_reference._text_parts import behind_texts
 from tf_reference._wider_floats import widen
-from workloads import _foreign
-from workloads._foreign import Unusable
-from workloads._framework import Unsupported
-from workloads._saved_graph import SavedGraph
+from workloads.core import foreign
+from workloads.core.foreign import Unusable
+from workloads.protocol.framework import Unsupported
+from workloads.protocol.saved_graph import SavedGraph
 
 SCOPE = "saved"
 """The name scope of the file's nodes, which keeps their names distinct from arguments."""
@@ -192,7 +192,7 @@ def _as_refusal(path: Path) -> Iterator[None]:
     except (*DAMAGED, OSError) as error:
         raise Unsupported(
             f"expected a graph and its variables in {path}, found what cannot be read "
-            f"({_foreign.error_line(error)[:200]}): save the model again"
+            f"({foreign.error_line(error)[:200]}): save the model again"
         ) from error
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from tf_reference._graph_entries import Entry, Tensor
 from tf_reference._graph_nodes import dtype_name, shape_of
-from workloads._framework import Unsupported
+from workloads.protocol.framework import Unsupported
 
 OBJECT = "_object"
 """The attribute of a node that stands for a variable: the number of its object."""

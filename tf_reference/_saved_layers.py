@@ -14,10 +14,10 @@ from google.protobuf.message import DecodeError
 
 from tf_reference import _keras_2_config, _keras_config, _private
 from tf_reference._graph_nodes import Place
-from workloads import _foreign, _frames
-from workloads._foreign import MEBIBYTE, Unusable
-from workloads._framework import Unsupported
-from workloads._inspection import Config, Layer
+from workloads.core import foreign, frames
+from workloads.core.foreign import MEBIBYTE, Unusable
+from workloads.protocol.framework import Unsupported
+from workloads.protocol.inspection import Config, Layer
 
 METADATA, LINES = "keras_metadata.pb", os.path.join("debug", "saved_model_debug_info.pb")
 MOST_BYTES = 256 * MEBIBYTE
@@ -61,7 +61,7 @@ def _describe(metadata: str, folder: Path) -> Config:
         raise _damage(folder / METADATA) from error
     if not isinstance(layer, Mapping) or not isinstance(layer.get("class_name"), str):
         return {}
-    if _foreign.is_deeper(layer, MOST_NESTING):
+    if foreign.is_deeper(layer, MOST_NESTING):
         raise Unsupported(
             f"expected layers in {folder / METADATA}, found one nested more than {MOST_NESTING} levels deep: "
             "save the model again"
@@ -118,7 +118,7 @@ def _line(info: Any, key: str) -> str:
     numbers = info.traces_by_id[number].frame_id if number in info.traces_by_id else ()
     for frame in (info.frames_by_id[frame_id] for frame_id in reversed(numbers) if frame_id in info.frames_by_id):
         file = info.files[frame.file_index] if 0 <= frame.file_index < len(info.files) else ""
-        if file and not _frames.is_framework(file):
+        if file and not frames.is_framework(file):
             return f"{file}:{frame.line}"
     return ""
 
@@ -130,7 +130,7 @@ def _beside(folder: Path, name: str) -> bytes | None:
     try:
         if os.path.realpath(path) != os.path.join(os.path.realpath(folder), name):
             raise Unusable("a link that leads elsewhere")
-        return _foreign.read(path, MOST_BYTES)
+        return foreign.read(path, MOST_BYTES)
     except Unusable as error:
         raise Unsupported(f"expected a SavedModel with {path}, found {error}: remove that file") from error
 

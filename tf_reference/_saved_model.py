@@ -10,10 +10,10 @@ from typing import Any
 from google.protobuf.message import DecodeError
 
 from tf_reference import _graph_nodes, _private, _saved_layers
-from workloads import _foreign
-from workloads._foreign import Unusable
-from workloads._framework import Unsupported
-from workloads._inspection import Inspection, Value
+from workloads.core import foreign
+from workloads.core.foreign import Unusable
+from workloads.protocol.framework import Unsupported
+from workloads.protocol.inspection import Inspection, Value
 
 FILE = "saved_model.pb"
 MOST_BYTES = (1 << 31) - 1
@@ -94,7 +94,7 @@ def read_message(path: Path, message: Any, name: str, if_unusable: str, if_damag
       Unsupported: there is no such file, or it is something else.
     """
     try:
-        return message.FromString(_foreign.read(path, MOST_BYTES))
+        return message.FromString(foreign.read(path, MOST_BYTES))
     except Unusable as error:
         raise Unsupported(f"expected {name} at {path}, found {error}: {if_unusable}") from error
     except (DecodeError, RecursionError, UnicodeDecodeError) as error:

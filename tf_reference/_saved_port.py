@@ -18,12 +18,12 @@ from tf_reference._flat_graph import scope_of
 from tf_reference._function_graph import UNTRACED, Origin, Reading, Spec, variable_names
 from tf_reference._model import Model
 from tf_reference._saved_function import SavedFunction
-from workloads import _foreign
-from workloads._foreign import Unusable
-from workloads._framework import Unsupported
-from workloads._function_graph import VALUE, FunctionGraph
-from workloads._saved_graph import SavedGraph, plain
-from workloads._spec import Arrays, dtype_in
+from workloads.core import foreign
+from workloads.core.foreign import Unusable
+from workloads.core.spec import Arrays, dtype_in
+from workloads.protocol.framework import Unsupported
+from workloads.protocol.function_graph import VALUE, FunctionGraph
+from workloads.protocol.saved_graph import SavedGraph, plain
 
 _MOST_BYTES = 64 << 30
 _NUMBER = re.compile(r"_\d+$")
@@ -48,7 +48,7 @@ def read(selection: SavedGraph, inputs: Sequence[Spec]) -> tuple[FunctionGraph, 
         wider = function.wider()
         other = wider.stage().get_concrete_function(*_tensor_specs(specs, "float64"))
     except UNTRACED as error:
-        why = _foreign.error_line(error)[:200]
+        why = foreign.error_line(error)[:200]
         remarks = (*remarks, f"TensorFlow does not compute this graph in float64, which gates need: {why}")
     reading = Reading(concrete, other, _Scopes([one.name for one in function.held]).place_of)
     graph, arrays = reading.all(function.entry.name, [name for name, _, _ in specs], why)
@@ -83,7 +83,7 @@ def _trace(function: SavedFunction, specs: Sequence[Spec], dtype: str = "") -> t
     except UNTRACED as error:
         raise Unsupported(
             f"expected a graph that TensorFlow {tf.__version__} takes{' in float64' * (dtype == 'float64')}, found "
-            f"{_foreign.error_line(error)[:200]}: correct --input, or save it again with this one"
+            f"{foreign.error_line(error)[:200]}: correct --input, or save it again with this one"
         ) from error
 
 
@@ -124,7 +124,7 @@ def _specs(function: SavedFunction, inputs: Sequence[Spec]) -> list[Spec]:
 def _check_carried(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
     """Raise Unsupported unless a file has these arrays, bit by bit."""
     try:
-        _foreign.check(path, _MOST_BYTES)
+        foreign.check(path, _MOST_BYTES)
         with safe_open(path, "numpy") as file:
             arrays_there = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - no mapping
     except (Unusable, OSError, SafetensorError) as error:

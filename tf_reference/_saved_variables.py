@@ -16,7 +16,7 @@ from tf_reference._checkpoint_graph import CheckpointGraph
 from tf_reference._flat_graph import FlatGraph
 from tf_reference._graph_nodes import find_needed, node_of
 from tf_reference._saved_functions import OBJECT
-from workloads._foreign import Unusable
+from workloads.core.foreign import Unusable
 
 HANDLES, REFERENCES = frozenset({"VarHandleOp"}), frozenset({"VariableV2", "Variable"})
 _ASSIGNMENTS = frozenset({"Assign", "AssignVariableOp"})

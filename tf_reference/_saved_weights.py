@@ -25,10 +25,10 @@ from tf_reference._checkpoint_graph import (
     left_with,
 )
 from tf_reference._keras_archive import bounded_memory
-from workloads import _foreign
-from workloads._foreign import Unusable
-from workloads._framework import Unsupported
-from workloads._transfer import Excluded, Leaf, Source, SourceLayer
+from workloads.core import foreign
+from workloads.core.foreign import Unusable
+from workloads.protocol.framework import Unsupported
+from workloads.protocol.transfer import Excluded, Leaf, Source, SourceLayer
 
 PREFIX = os.path.join("variables", "variables")
 CLASS = "SavedModel"
@@ -62,7 +62,7 @@ def read(folder: Path, leave: Mapping[str, str]) -> tuple[Source, dict[str, np.n
     except Unusable as error:
         raise _refusal(folder, str(error)) from error
     except (*DAMAGED, OSError) as error:
-        raise _refusal(folder, f"one that cannot be read ({_foreign.error_line(error)[:200]})") from error
+        raise _refusal(folder, f"one that cannot be read ({foreign.error_line(error)[:200]})") from error
     return Source(
         layers=tuple(_layers(arrays)), excluded=tuple(exclusions), versions={"tensorflow": tf.__version__}
     ), arrays
@@ -82,7 +82,7 @@ def open_checkpoint(folder: Path) -> CheckpointGraph:
     for path in files:
         if os.path.commonpath((os.path.realpath(path), inside)) != inside:
             raise Unusable(f"{path.name}, a link that leads out of it")
-        _foreign.check(path, MOST_BYTES)
+        foreign.check(path, MOST_BYTES)
         size += path.stat().st_size
     graph = _checkpoint_graph.read(str(folder / PREFIX))
     dtypes = graph.reader.get_variable_to_dtype_map()

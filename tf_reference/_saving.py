@@ -8,7 +8,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from workloads._framework import Program, Twin
+from workloads.protocol.framework import Program, Twin
 
 SIGNATURE = "serving_default"
 

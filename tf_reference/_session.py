@@ -14,7 +14,10 @@ from tf_reference._model import Model
 from tf_reference._own_traces import with_own_traces
 from tf_reference._recurrent_states import recurrent_states_of, without_states_left
 from tf_reference._traced_calls import pack
-from workloads._framework import (
+from workloads.core.spec import Arrays, dtype_in, is_differentiable
+from workloads.core.target import WeightsError, resolve
+from workloads.core.tree import leaves
+from workloads.protocol.framework import (
     COTANGENT_CENTRE,
     COTANGENT_PERIOD,
     COTANGENT_SCALE,
@@ -28,9 +31,6 @@ from workloads._framework import (
     Twin,
     Unsupported,
 )
-from workloads._spec import Arrays, dtype_in, is_differentiable
-from workloads._target import WeightsError, resolve
-from workloads._tree import leaves
 
 Pass = Callable[..., Mapping[str, tf.Tensor]]
 

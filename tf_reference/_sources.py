@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from workloads import _frames
+from workloads.core.frames import is_framework, is_machinery
 
 _HERE = Path(__file__).parent
 _BRANCHES = frozenset({"While", "StatelessWhile", "If", "StatelessIf", "Case", "StatelessCase"})
@@ -101,13 +101,13 @@ def users_frames(traceback: Iterable[Any]) -> list[Any]:
 
 @cache
 def _is_users(file: str) -> bool:
-    return not _is_machinery(file) and not _frames.is_framework(file)
+    return not _is_machinery(file) and not is_framework(file)
 
 
 @cache
 def _is_machinery(file: str) -> bool:
     beside = os.path.dirname(file) == str(_HERE)
-    return _frames.is_machinery(file) or (beside and os.path.basename(file).startswith("_"))
+    return is_machinery(file) or (beside and os.path.basename(file).startswith("_"))
 
 
 def _forward(operations: Sequence[Any], own: Mapping[str, str]) -> dict[str, set[tuple[str, str]]]:

@@ -14,7 +14,7 @@ from typing import Any
 import tensorflow as tf
 
 from tf_reference import _private
-from workloads._framework import Unsupported
+from workloads.protocol.framework import Unsupported
 
 _NONE = "no program for a device that is not there"
 

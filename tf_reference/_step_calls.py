@@ -9,8 +9,8 @@ import numpy as np
 import tensorflow as tf
 
 from tf_reference import _keras_variables, _plain_calls, _traced_calls
-from workloads._architecture import Call, drawn_size
-from workloads._framework import Unsupported
+from workloads.protocol.architecture import Call, drawn_size
+from workloads.protocol.framework import Unsupported
 
 
 def describe(path: str, layer_call: Any, numbering: _plain_calls.Numbering) -> Call:

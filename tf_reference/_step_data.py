@@ -9,7 +9,7 @@ import keras
 import tensorflow as tf
 
 from tf_reference import _keras_variables, _traced_calls
-from workloads._framework import Unsupported
+from workloads.protocol.framework import Unsupported
 
 DataSpec = tuple[Any, Sequence[tuple[Any, str]]]
 """A nest of symbols, and shape and dtype of each of the targets."""

@@ -14,7 +14,7 @@ from tf_reference import _drawn_numbers
 from tf_reference._keras_described import describe
 from tf_reference._replaced_calls import replaced_attribute
 from tf_reference._step_trace import ModelNames, Trace
-from workloads._architecture import (
+from workloads.protocol.architecture import (
     ASSIGN,
     CLIP,
     GRADIENT,
@@ -25,7 +25,7 @@ from workloads._architecture import (
     OptimizerUpdate,
     TapeGradient,
 )
-from workloads._framework import Unsupported
+from workloads.protocol.framework import Unsupported
 
 _MEAN = ("sum_over_batch_size", "mean")
 _OF_CLASSES = ("SparseCategoricalCrossentropy", "sparse_categorical_crossentropy")

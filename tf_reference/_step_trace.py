@@ -9,8 +9,8 @@ from typing import Any
 import keras
 
 from tf_reference import _call_graphs, _keras_weights
-from workloads._architecture import ITERATIONS, Described, OptimizerUpdate, TapeGradient
-from workloads._framework import Unsupported
+from workloads.protocol.architecture import ITERATIONS, Described, OptimizerUpdate, TapeGradient
+from workloads.protocol.framework import Unsupported
 
 
 @dataclass

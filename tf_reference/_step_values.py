@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from workloads._architecture import Clip, Described, LossTerm
+from workloads.protocol.architecture import Clip, Described, LossTerm
 
 
 class Is(Enum):

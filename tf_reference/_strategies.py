@@ -17,7 +17,8 @@ from tf_reference import _recompiling, _replica_steps
 from tf_reference._replica_steps import Step
 from tf_reference._session import Session
 from tf_reference._sources import callees, users_line
-from workloads._distributing import (
+from workloads.core.spec import Arrays
+from workloads.protocol.distributing import (
     IN_TURN,
     LOGICAL_DEVICES,
     MISTAKES,
@@ -36,8 +37,7 @@ from workloads._distributing import (
     of_equal_parts,
     part_of,
 )
-from workloads._framework import Scalar, Twin, Unsupported
-from workloads._spec import Arrays
+from workloads.protocol.framework import Scalar, Twin, Unsupported
 
 MIRRORED, COMPILED, WORKERS = "mirrored", "mirrored-compiled", "multi-worker"
 

@@ -12,9 +12,9 @@ import numpy as np
 import tensorflow as tf
 
 from tf_reference import _keras_masks, _noted_calls, _plain_calls, _traced_calls
-from workloads._architecture import CONSTANT, UNKNOWN, Call, Graph
-from workloads._framework import Unsupported
-from workloads._inspection import Plain
+from workloads.protocol.architecture import CONSTANT, UNKNOWN, Call, Graph
+from workloads.protocol.framework import Unsupported
+from workloads.protocol.inspection import Plain
 
 _MOST_VALUES = 1 << 16
 """The most values of a constant that is handed over."""

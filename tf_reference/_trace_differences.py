@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from workloads._function_graph import Body, FunctionGraph
+from workloads.protocol.function_graph import Body, FunctionGraph
 
 Found = tuple[FunctionGraph, Mapping[str, np.ndarray]]
 """A trace and its constants."""

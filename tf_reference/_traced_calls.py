@@ -21,8 +21,8 @@ import tensorflow as tf
 from tf_reference import _call_arguments, _first_values, _keras_masks, _keras_variables, _noted_calls, _own_functions
 from tf_reference._noted_calls import NOT_FOLLOWED
 from tf_reference._replaced_calls import replaced_calls
-from workloads import _frames
-from workloads._framework import Unsupported
+from workloads.core.frames import is_framework
+from workloads.protocol.framework import Unsupported
 
 OTHERWISE = "other arguments than its first call"
 """Stands among the arguments of a call that no class written for another says."""
@@ -263,7 +263,7 @@ def input_names(layer: Any) -> list[str]:
 
 def explain(layer: Any, error: BaseException) -> str:
     """Why a call is not followed, with the user's line."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not _frames.is_framework(frame.filename)]
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not is_framework(frame.filename)]
     own = [frame for frame in frames if os.path.dirname(frame.filename) != os.path.dirname(__file__)]
     where = f" at {os.path.basename(own[-1].filename)}:{own[-1].lineno}" if own else ""
     reason = str(error).strip().splitlines()[0][:100] if str(error).strip() else type(error).__name__

@@ -31,15 +31,15 @@ from tf_reference._layer_calls import op_by_op
 from tf_reference._replaced_calls import replaced_calls
 from tf_reference._step_replacements import Replacements, without_metrics
 from tf_reference._step_trace import ModelNames, Trace
-from workloads._architecture import (
+from workloads.protocol.architecture import (
     LAYER_CALL,
     Graph,
     Tensor,
     Traced,
     TracedStep,
 )
-from workloads._framework import Unsupported
-from workloads._function_graph import FunctionGraph, Node
+from workloads.protocol.framework import Unsupported
+from workloads.protocol.function_graph import FunctionGraph, Node
 
 Result = TypeVar("Result")
 _WIDER = {"float32": "float64"}

@@ -11,8 +11,8 @@ import numpy as np
 
 from tf_reference import _function_graph
 from tf_reference._keras_described import describe
-from workloads._architecture import TENSOR, Constant, Described, Graph, Tensor, Traced
-from workloads._framework import Unsupported
+from workloads.protocol.architecture import TENSOR, Constant, Described, Graph, Tensor, Traced
+from workloads.protocol.framework import Unsupported
 
 TARGETS, PREDICTIONS, STEP = "targets", "predictions", "step"
 _MOST = 64

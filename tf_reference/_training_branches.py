@@ -7,7 +7,7 @@ from itertools import count
 from typing import Any
 
 from tf_reference import _keras_config
-from workloads._architecture import TENSOR, Graph
+from workloads.protocol.architecture import TENSOR, Graph
 
 _TRAINING = "training"
 

@@ -13,8 +13,8 @@ import tensorflow as tf
 from tf_reference._compiling_alone import REFUSALS, alone, can_stand_alone, opcodes_of
 from tf_reference._graph_nodes import definition, reach
 from tf_reference._sources import callees
-from workloads._expressions import evaluate
-from workloads._raw_operations import NOT_TRIED, Expression, Traced, Trial, Tried
+from workloads.protocol.expressions import evaluate
+from workloads.protocol.raw_operations import NOT_TRIED, Expression, Traced, Trial, Tried
 
 CALLS = 3
 """How many calls of a type of operation are tried, with different shapes, dtypes or attributes."""

@@ -10,7 +10,7 @@ import keras
 import tensorflow as tf
 
 from tf_reference import _keras_config
-from workloads._inspection import Config
+from workloads.protocol.inspection import Config
 
 UNBUILT = (TypeError, ValueError, AttributeError, LookupError, RuntimeError, ImportError, ArithmeticError, MemoryError,
            AssertionError, tf.errors.OpError)  # fmt: skip

@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from tf_reference._drawn_numbers import replace_until_end
 from tf_reference._gradients import densify
-from workloads._framework import Unsupported
+from workloads.protocol.framework import Unsupported
 
 
 @tf.autograph.experimental.do_not_convert

@@ -15,10 +15,10 @@ import tensorflow as tf
 from tf_reference import _checkpoint_graph, _keras_h5, _private, _saved_weights
 from tf_reference._checkpoint_graph import COUNTER, DAMAGED, SAVES, CheckpointGraph, check_left, copy_of, left_with
 from tf_reference._keras_archive import bounded_memory
-from workloads import _foreign
-from workloads._foreign import Unusable
-from workloads._framework import Unsupported
-from workloads._transfer import Excluded
+from workloads.core import foreign
+from workloads.core.foreign import Unusable
+from workloads.protocol.framework import Unsupported
+from workloads.protocol.transfer import Excluded
 
 ARCHIVES = (".keras", *_keras_h5.SUFFIXES)
 
@@ -60,8 +60,8 @@ def load_own(model: Any, path: Path, scratch: Path, optimizer: Any = None) -> tu
         return _read(model, path, path, optimizer)
     member = scratch / _MEMBER
     try:
-        with _foreign.zip_opened(path) as archive, member.open("wb") as target:
-            _foreign.unpack(archive, _MEMBER, target, MOST_BYTES)
+        with foreign.zip_opened(path) as archive, member.open("wb") as target:
+            foreign.unpack(archive, _MEMBER, target, MOST_BYTES)
     except Unusable as error:
         raise _refusal(path, str(error)) from error
     return _read(model, member, path, optimizer)
@@ -89,7 +89,7 @@ def _read(model: Any, path: Path, shown_path: Path, optimizer: Any) -> tuple[Exc
     except Unusable as error:
         raise _refusal(shown_path, str(error)) from error
     except _REFUSED as error:
-        raise _refusal(shown_path, f"none of this model ({_foreign.error_line(error)[:300]})") from error
+        raise _refusal(shown_path, f"none of this model ({foreign.error_line(error)[:300]})") from error
     _check_all_read(model, names, shown_path)
     exclusions = {_METRICS: _OF_METRIC} | (dict.fromkeys(_OPTIMIZERS, _OF_OPTIMIZER) if optimizer is None else {})
     return tuple(Excluded(name, why) for name in names for start, why in exclusions.items() if name.startswith(start))
@@ -119,7 +119,7 @@ def _check_all_read(model: Any, names: Sequence[str], shown_path: Path) -> None:
 
 def _arrays(path: Path) -> list[str]:
     """The names of all arrays of a file, each of which lies in it, is of numbers, and no larger than it can be."""
-    _foreign.check(path, MOST_BYTES)
+    foreign.check(path, MOST_BYTES)
     with h5py.File(path, "r") as file:
         datasets = list(_datasets(file, "", set()))
     sizes = sum(size for _, size in datasets)
@@ -176,7 +176,7 @@ def restore(model: Any, prefix: str, optimizer: Any, leave: Mapping[str, str]) -
         if graph.names:
             return _restore(model, path, optimizer, graph, leave, prefix)
     except (Unusable, *DAMAGED) as error:
-        reason = _foreign.error_line(error)[:200]
+        reason = foreign.error_line(error)[:200]
         raise Unsupported(f"{_A_CHECKPOINT} {prefix}, found {reason}: name its prefix or folder") from error
     raise Unsupported(
         f"{_A_CHECKPOINT} {prefix}, found variables by names alone: save a tf.train.Checkpoint of the model"
@@ -195,7 +195,7 @@ def _restore(
             status = checkpoint.read(path).assert_existing_objects_matched()
             status.expect_partial()
         except (AssertionError, *DAMAGED) as error:
-            reasons.append(_foreign.error_line(error))
+            reasons.append(foreign.error_line(error))
         else:
             return _besides(graph, _private.matched_numbers(status), leave, prefix)
     raise Unsupported(

@@ -12,7 +12,7 @@ from tf_reference._precision import policy_of, scaled_for
 from tf_reference._schedules import WarmUp
 from tf_reference._transformer import EncoderBlock, activation_of, dense, norm
 from workloads import _sentence_pairs, bert
-from workloads._spec import Dimensions
+from workloads.core.spec import Dimensions
 
 
 class Embeddings(keras.layers.Layer):

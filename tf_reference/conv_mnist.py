@@ -8,7 +8,7 @@ import tensorflow as tf
 from tf_reference import Model
 from tf_reference._dropout import dropout
 from workloads import conv_mnist
-from workloads._spec import Dimensions
+from workloads.core.spec import Dimensions
 
 
 class Classifier(keras.Model):

@@ -12,7 +12,7 @@ import tensorflow as tf
 from tf_reference import Model
 from tf_reference._transformer import dense, norm
 from workloads import focalnet_pipeline as pipeline
-from workloads._spec import Dimensions
+from workloads.core.spec import Dimensions
 from workloads.focalnet_pipeline import Block, Merge
 
 

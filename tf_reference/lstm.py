@@ -11,7 +11,7 @@ import tensorflow as tf
 from tf_reference import Model
 from tf_reference._block_lstm import block_lstm
 from workloads import lstm
-from workloads._spec import Dimensions
+from workloads.core.spec import Dimensions
 
 
 class Classifier(keras.Model):

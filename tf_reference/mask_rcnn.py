@@ -14,7 +14,7 @@ from tf_reference import _mask_rcnn_losses as losses
 from tf_reference._precision import policy_of
 from workloads import _anchors
 from workloads import _detection as rules
-from workloads._spec import Dimensions
+from workloads.core.spec import Dimensions
 
 
 class Backbone(keras.layers.Layer):

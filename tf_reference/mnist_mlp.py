@@ -9,7 +9,7 @@ import keras
 import tensorflow as tf
 
 from tf_reference import Model, keras_train_step
-from workloads._spec import Dimensions
+from workloads.core.spec import Dimensions
 
 
 def build(dimensions: Dimensions, dtype: str) -> Model:

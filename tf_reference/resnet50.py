@@ -10,7 +10,7 @@ import tensorflow as tf
 from tf_reference import Model, share
 from tf_reference._precision import policy_of, scaled_for
 from workloads import resnet50
-from workloads._spec import Dimensions
+from workloads.core.spec import Dimensions
 from workloads.resnet50 import Block
 
 

@@ -3,7 +3,7 @@
 import tensorflow as tf
 
 from tf_reference import Model
-from workloads._spec import Dimensions
+from workloads.core.spec import Dimensions
 
 
 def scale_and_add(a: tf.Tensor, x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:

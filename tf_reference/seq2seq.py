@@ -8,7 +8,7 @@ import tensorflow as tf
 from tf_reference import Model, share
 from tf_reference._gradients import densify
 from workloads import _parallel_text, seq2seq
-from workloads._spec import Dimensions
+from workloads.core.spec import Dimensions
 
 
 class AttentionCell(keras.layers.Layer):

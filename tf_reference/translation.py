@@ -12,7 +12,7 @@ from tf_reference._precision import policy_of, scaled_for
 from tf_reference._schedules import InverseSquareRoot
 from tf_reference._transformer import DecoderBlock, EncoderBlock, parts_of
 from workloads import _parallel_text, translation
-from workloads._spec import Dimensions
+from workloads.core.spec import Dimensions
 
 
 class Translator(keras.Model):

@@ -8,7 +8,7 @@ from tf_reference import Model
 from tf_reference._transformer import DecoderBlock
 from tf_reference.translation import Translator
 from workloads import _parallel_text
-from workloads._spec import Dimensions
+from workloads.core.spec import Dimensions
 from workloads.translation_decode import NEVER, PENALTY
 
 

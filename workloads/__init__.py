@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from workloads._digits import DataError as DataError
-    from workloads._examples import describe_examples as describe_examples
-    from workloads._examples import read_examples as read_examples
-    from workloads._spec import ArraySpec as ArraySpec
-    from workloads._spec import Cost as Cost
-    from workloads._spec import Deviation as Deviation
-    from workloads._spec import Training as Training
-    from workloads._spec import Workload as Workload
-    from workloads._written_port import carried_weight as carried_weight
-    from workloads._written_port import drawn_examples as drawn_examples
-    from workloads._written_port import drawn_weights as drawn_weights
+    from workloads.core.examples import describe_examples as describe_examples
+    from workloads.core.examples import read_examples as read_examples
+    from workloads.core.spec import ArraySpec as ArraySpec
+    from workloads.core.spec import Cost as Cost
+    from workloads.core.spec import Deviation as Deviation
+    from workloads.core.spec import Training as Training
+    from workloads.core.spec import Workload as Workload
+    from workloads.core.written_port import carried_weight as carried_weight
+    from workloads.core.written_port import drawn_examples as drawn_examples
+    from workloads.core.written_port import drawn_weights as drawn_weights
 
 _HOMES = {
-    **dict.fromkeys(("ArraySpec", "Cost", "Deviation", "Training", "Workload"), "workloads._spec"),
-    **dict.fromkeys(("carried_weight", "drawn_examples", "drawn_weights"), "workloads._written_port"),
-    **dict.fromkeys(("describe_examples", "read_examples"), "workloads._examples"),
+    **dict.fromkeys(("ArraySpec", "Cost", "Deviation", "Training", "Workload"), "workloads.core.spec"),
+    **dict.fromkeys(("carried_weight", "drawn_examples", "drawn_weights"), "workloads.core.written_port"),
+    **dict.fromkeys(("describe_examples", "read_examples"), "workloads.core.examples"),
     "DataError": "workloads._digits",
 }
 

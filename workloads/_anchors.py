@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from workloads._spec import Dimensions
+from workloads.core.spec import Dimensions
 
 FIRST_STRIDE = 4
 """Pixels between neighbours of the finest level, P2 (Lin et al. 2017, arXiv:1612.03144, section 4)."""

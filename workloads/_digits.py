@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
-from workloads import _foreign
-from workloads._errors import Foreseen
-from workloads._spec import Arrays, Dimensions
+from workloads.core import foreign
+from workloads.core.errors import Foreseen
+from workloads.core.spec import Arrays, Dimensions
 
 CLASSES = 10
-MOST_BYTES = 256 * _foreign.MEBIBYTE
+MOST_BYTES = 256 * foreign.MEBIBYTE
 """The most bytes of the images, five times MNIST's: as float32 they take four times that."""
 MOST_PIXELS = 1 << 16
 """The most pixels of one image: a model has weights for each."""
@@ -72,8 +72,8 @@ def _bundled_digits() -> tuple[np.ndarray, np.ndarray]:
 def _from_npz(path: Path) -> tuple[np.ndarray, np.ndarray]:
     expected = f"expected an mnist.npz with x_train u8[n, 28, 28] and y_train [n] at {path}"
     try:
-        images, labels = _foreign.npz(path, ("x_train", "y_train"), MOST_BYTES).values()
-    except _foreign.Unusable as error:
+        images, labels = foreign.npz(path, ("x_train", "y_train"), MOST_BYTES).values()
+    except foreign.Unusable as error:
         raise DataError(f"{expected}, found {error}: name Keras's mnist.npz") from error
     if images.ndim != 3 or labels.shape != images.shape[:1] or not 0 < images[:1].size <= MOST_PIXELS:
         raise DataError(f"{expected}, found x_train {images.shape} and y_train {labels.shape}: name Keras's mnist.npz")

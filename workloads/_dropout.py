@@ -6,7 +6,7 @@ other floats in eager mode than under XLA: a mask that is handed over is the onl
 
 from __future__ import annotations
 
-from workloads._spec import ArraySpec
+from workloads.core.spec import ArraySpec
 
 LEVELS = 256
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from workloads._spec import Arrays
+from workloads.core.spec import Arrays
 
 GOLDEN_ANGLE = np.pi * (3 - 5**0.5)
 """Multiples of it spread over the circle for any number of classes."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from workloads._spec import ArraySpec, Dimensions, Workload
+from workloads.core.spec import ArraySpec, Dimensions, Workload
 
 BLOCK, LAYERS = "block", "layers"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workloads._spec import ArraySpec
+from workloads.core.spec import ArraySpec
 
 GATES = 4
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from workloads._spec import Dimensions
+from workloads.core.spec import Dimensions
 
 SHAPES = 3
 """Circles, rectangles and triangles; a class is a shape in a colour."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workloads._spec import Arrays, Dimensions
+from workloads.core.spec import Arrays, Dimensions
 
 PADDING, START, SEPARATOR, MASK = range(4)
 EXAMPLES = 512

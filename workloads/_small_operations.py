@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 
-from workloads._spec import ArraySpec, Dimensions, Workload
+from workloads.core.spec import ArraySpec, Dimensions, Workload
 
 ELEMENTS = "elements"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from workloads._spec import ArraySpec
+from workloads.core.spec import ArraySpec
 
 
 @dataclass(frozen=True)

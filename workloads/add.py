@@ -1,6 +1,6 @@
 """x + y over f32[100, 100]: the smallest HLO module, one instruction between parameters and root."""
 
-from workloads._spec import ArraySpec, Cost, Dimensions, Workload
+from workloads.core.spec import ArraySpec, Cost, Dimensions, Workload
 
 
 def inputs(dimensions: Dimensions) -> dict[str, ArraySpec]:

@@ -1,8 +1,6 @@
 """BERT's pretraining step: masked words and next sentences, warm-up, AdamW or LAMB, as one program."""
 
 from workloads import _dropout, _sentence_pairs
-from workloads._precision import mixed_sizes
-from workloads._spec import ArraySpec, Cost, Dimensions, Training, Workload
 from workloads._transformer import (
     Block,
     dense_weights,
@@ -10,6 +8,8 @@ from workloads._transformer import (
     encoder_block_weights,
     norm_weights,
 )
+from workloads.core.precision import mixed_sizes
+from workloads.core.spec import ArraySpec, Cost, Dimensions, Training, Workload
 
 PEAK_RATE = 1e-4
 PEAK_RATE_WIDTH = 768

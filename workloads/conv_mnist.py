@@ -1,7 +1,7 @@
 """A convolutional classifier of handwritten digits: two blocks of convolution and pooling, dropout, a dense layer."""
 
 from workloads import _digits, _dropout
-from workloads._spec import Arrays, ArraySpec, Cost, Dimensions, Training, Workload
+from workloads.core.spec import Arrays, ArraySpec, Cost, Dimensions, Training, Workload
 
 KERNEL = 3
 """Height and width of every convolution's kernel."""

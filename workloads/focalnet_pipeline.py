@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from workloads import _gratings
-from workloads._spec import Arrays, ArraySpec, Cost, Dimensions, Training, Workload
 from workloads._transformer import dense_weights, norm_weights
+from workloads.core.spec import Arrays, ArraySpec, Cost, Dimensions, Training, Workload
 
 STAGES = 3
 SHRINK = 2

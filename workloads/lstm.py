@@ -3,7 +3,7 @@
 import numpy as np
 
 from workloads import _lstm
-from workloads._spec import Arrays, ArraySpec, Cost, Dimensions, Training, Workload
+from workloads.core.spec import Arrays, ArraySpec, Cost, Dimensions, Training, Workload
 
 LEARNING_RATE = 1e-2
 

@@ -1,7 +1,7 @@
 """One step of one small LSTM cell: so little work that what it costs is how it is called."""
 
 from workloads import _lstm
-from workloads._spec import ArraySpec, Cost, Dimensions, Workload
+from workloads.core.spec import ArraySpec, Cost, Dimensions, Workload
 
 
 def inputs(dimensions: Dimensions) -> dict[str, ArraySpec]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from workloads import _anchors, _scenes
-from workloads._arrays import power_of_two
-from workloads._precision import mixed_sizes
-from workloads._spec import ArraySpec, Cost, Dimensions, Training, Workload
+from workloads.core.arrays import power_of_two
+from workloads.core.precision import mixed_sizes
+from workloads.core.spec import ArraySpec, Cost, Dimensions, Training, Workload
 
 KERNEL = 3
 COLOURS = 3

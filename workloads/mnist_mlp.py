@@ -1,7 +1,7 @@
 """A dense classifier of handwritten digits, one training step compiled whole."""
 
 from workloads import _digits
-from workloads._spec import ArraySpec, Cost, Dimensions, Training, Workload
+from workloads.core.spec import ArraySpec, Cost, Dimensions, Training, Workload
 
 
 def inputs(dimensions: Dimensions) -> dict[str, ArraySpec]:

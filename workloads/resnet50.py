@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from workloads import _gratings
-from workloads._precision import mixed_sizes
-from workloads._spec import Arrays, ArraySpec, Cost, Dimensions, Training, Workload
+from workloads.core.precision import mixed_sizes
+from workloads.core.spec import Arrays, ArraySpec, Cost, Dimensions, Training, Workload
 
 EXPANSION = 4
 """The last convolution of a block has so many times the channels of the others (He et al. 2015, table 1)."""

@@ -1,6 +1,6 @@
 """mean(x**2 * 3 + y): four kernels in eager mode, one once it is fused."""
 
-from workloads._spec import ArraySpec, Cost, Dimensions, Workload
+from workloads.core.spec import ArraySpec, Cost, Dimensions, Workload
 
 
 def inputs(dimensions: Dimensions) -> dict[str, ArraySpec]:

@@ -1,6 +1,6 @@
 """a * x + y: fusing halves the memory traffic, from 3 reads and 2 writes to 2 and 1."""
 
-from workloads._spec import ArraySpec, Cost, Dimensions, Workload
+from workloads.core.spec import ArraySpec, Cost, Dimensions, Workload
 
 
 def inputs(dimensions: Dimensions) -> dict[str, ArraySpec]:

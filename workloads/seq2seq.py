@@ -1,7 +1,7 @@
 """A recurrent translation model with attention: bidirectional GRU encoder, GRU decoder that attends at every step."""
 
 from workloads import _parallel_text
-from workloads._spec import Arrays, ArraySpec, Cost, Dimensions, Training, Workload
+from workloads.core.spec import Arrays, ArraySpec, Cost, Dimensions, Training, Workload
 
 EXAMPLES = 1024
 LEARNING_RATE = 1e-2

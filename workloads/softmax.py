@@ -1,6 +1,6 @@
 """exp(x - max) / sum, row by row: a kernel written by hand in TensorFlow, three primitives that XLA fuses."""
 
-from workloads._spec import ArraySpec, Cost, Dimensions, Workload
+from workloads.core.spec import ArraySpec, Cost, Dimensions, Workload
 
 
 def inputs(dimensions: Dimensions) -> dict[str, ArraySpec]:

@@ -1,6 +1,6 @@
 """reduce_sum(x + y * z): the TF documentation's own example of a fusion that writes no intermediate."""
 
-from workloads._spec import ArraySpec, Cost, Dimensions, Workload
+from workloads.core.spec import ArraySpec, Cost, Dimensions, Workload
 
 
 def inputs(dimensions: Dimensions) -> dict[str, ArraySpec]:

@@ -5,8 +5,6 @@ import math
 import numpy as np
 
 from workloads import _dropout, _parallel_text
-from workloads._precision import mixed_sizes
-from workloads._spec import Arrays, ArraySpec, Cost, Dimensions, Training, Workload
 from workloads._transformer import (
     Block,
     decoder_block_products,
@@ -14,6 +12,8 @@ from workloads._transformer import (
     encoder_block_products,
     encoder_block_weights,
 )
+from workloads.core.precision import mixed_sizes
+from workloads.core.spec import Arrays, ArraySpec, Cost, Dimensions, Training, Workload
 
 EXAMPLES = 1024
 SMOOTHING = 0.1

@@ -8,9 +8,10 @@ import math
 
 import numpy as np
 
-from workloads import _arrays, _parallel_text, translation
-from workloads._spec import ArraySpec, Cost, Dimensions, Workload
+from workloads import _parallel_text, translation
 from workloads._transformer import encoder_block_products
+from workloads.core.arrays import draw
+from workloads.core.spec import ArraySpec, Cost, Dimensions, Workload
 
 PENALTY = 0.6
 """A score is divided by ((5 + length) / 6) to this power (Vaswani et al. 2017, section 6.1; Wu et al. 2016, 7)."""
@@ -40,7 +41,7 @@ def weights(dimensions: Dimensions) -> dict[str, np.ndarray]:
     for ever; and the embedding of END, a row of [vocabulary, width], is so long that END is the likeliest word at some
     steps.
     """
-    arrays = {path: _arrays.draw(spec, path, 0) for path, spec in translation.weights(dimensions).items()}
+    arrays = {path: draw(spec, path, 0) for path, spec in translation.weights(dimensions).items()}
     arrays[f"decoder{dimensions['layers'] - 1}/feed_forward_norm/gamma"] *= -1
     arrays["embedding"][_parallel_text.END] *= math.sqrt(2 * math.log(dimensions["vocabulary"]))
     return arrays

@@ -36,7 +36,7 @@ from compare.sides._side import SideError
 from compare.tuning.candidate_options import Options
 from compare.tuning.option_search import PortFails
 from compare.tuning.screening import doubt
-from workloads._spec import Arrays
+from workloads.core.spec import Arrays
 
 FULL = "full pipeline"
 AGAIN = "full pipeline again"

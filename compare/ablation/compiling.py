@@ -21,8 +21,8 @@ from compare.sides import requests
 from compare.sides._side import Side
 from compare.sides.workers import WorkerSet
 from compare.tuning.candidate_options import Options
-from workloads._framework import Optimized, Program, Scalar, default_pass
-from workloads._spec import Arrays
+from workloads.core.spec import Arrays
+from workloads.protocol.framework import Optimized, Program, Scalar, default_pass
 
 COMPILER = "jax"
 """The side whose XLA takes options for one compilation."""

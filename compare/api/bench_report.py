@@ -15,7 +15,7 @@ from compare.report import numbers, table_page, tables, verdicts
 from compare.report.pages import Table, columns
 from compare.report.showable import one_line, printable
 from compare.report.table_page import Display
-from workloads._modes import PORT
+from workloads.core.modes import PORT
 
 
 @dataclass(frozen=True)

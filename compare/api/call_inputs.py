@@ -11,7 +11,7 @@ import numpy as np
 
 from compare.errors import RequestError
 from compare.inputs.functions import EXAMPLES, parse_input
-from workloads._spec import Arrays, ArraySpec, is_float, is_integer
+from workloads.core.spec import Arrays, ArraySpec, is_float, is_integer
 
 _AS = "a spec such as 'f32[8,128]', or an example array"
 

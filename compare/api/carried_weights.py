@@ -13,7 +13,7 @@ from compare.report import terminal, weight_tables
 from compare.weights import receipt as receipts
 from compare.weights.carrying import planned_weights
 from compare.weights.matching import Finding
-from workloads._framework import Unsupported
+from workloads.protocol.framework import Unsupported
 
 
 @dataclass(frozen=True, repr=False)

@@ -13,7 +13,7 @@ from compare.report.numbers import count_of, list_first
 from compare.report.page_console import print_facts, print_lines
 from compare.report.pages import Cell, Facts
 from compare.report.showable import relative_place
-from workloads._framework import has_no_gradient
+from workloads.protocol.framework import has_no_gradient
 
 
 def conclude(results_by_workload: Mapping[str, Mapping[str, locating.Located]]) -> tuple[str, str]:

@@ -27,7 +27,7 @@ from compare.report.showable import on_lines
 from compare.report.table_page import Display
 from compare.sides.model_worker import ModelWorker
 from compare.sides.weight_workers import KerasModel
-from workloads._inspection import Inspection
+from workloads.protocol.inspection import Inspection
 
 
 @dataclass(frozen=True, repr=False)

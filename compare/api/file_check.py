@@ -10,7 +10,7 @@ from compare.progress import Reporter
 from compare.run import whole_run
 from compare.run.whole_run import RunResult
 from compare.sides.pool import Pool
-from workloads._declared import AnyWorkload
+from workloads.core.declared import AnyWorkload
 
 
 def check(

@@ -12,7 +12,7 @@ from compare.errors import RequestError
 from compare.inputs import functions, port_files
 from compare.prove.program_pairs import is_program
 from compare.sides._side import SIDES
-from workloads._declared import AnyWorkload
+from workloads.core.declared import AnyWorkload
 
 
 def is_named(tf_fn: object, jax_fn: object, inputs: object) -> bool:

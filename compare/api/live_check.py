@@ -15,9 +15,9 @@ from compare.record.envelope import Record
 from compare.record.workload_part import Workload as Part
 from compare.run import whole_run
 from compare.sides.object_side import ObjectSide
-from workloads._framework import FORWARD
-from workloads._modes import JAX, TF, Mode
-from workloads._spec import Workload
+from workloads.core.modes import JAX, TF, Mode
+from workloads.core.spec import Workload
+from workloads.protocol.framework import FORWARD
 
 MODES = (Mode(TF, "eager"), Mode(TF, "graph"), Mode(TF, "jit"), Mode(JAX, "eager"), Mode(JAX, "jit"))
 """Without autoclustering: TensorFlow reads whether it may cluster on a CPU once, when the caller first imports it."""

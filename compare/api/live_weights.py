@@ -15,9 +15,9 @@ from compare.parity import measure
 from compare.report.numbers import list_first
 from compare.weights.carrying import planned_weights
 from compare.weights.planning import Move, Plan, without_misfits
-from workloads._framework import Unsupported
-from workloads._spec import Arrays
-from workloads._transfer import Leaf, Source, Target
+from workloads.core.spec import Arrays
+from workloads.protocol.framework import Unsupported
+from workloads.protocol.transfer import Leaf, Source, Target
 
 _MOST_NAMED = 4
 """Names in a sentence; the others are counted."""

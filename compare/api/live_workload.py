@@ -24,10 +24,10 @@ from compare.sides.object_side import ObjectPool, ObjectSide
 from compare.sides.pool import Pool
 from compare.sides.program_worker import programs_kept
 from compare.sides.worker import HOSTED
-from workloads._device import CPU
-from workloads._modes import JAX, TF
-from workloads._spec import Deviation, Workload
-from workloads._target import referring
+from workloads.core.device import CPU
+from workloads.core.modes import JAX, TF
+from workloads.core.spec import Deviation, Workload
+from workloads.core.target import referring
 
 NAMES = {TF: "TensorFlow", JAX: "JAX"}
 

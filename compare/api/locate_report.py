@@ -20,8 +20,8 @@ from compare.report.pages import Table, columns
 from compare.report.showable import one_line
 from compare.report.table_page import Display
 from compare.sides.pool import Pool
-from workloads._declared import AnyWorkload
-from workloads._framework import PASSES
+from workloads.core.declared import AnyWorkload
+from workloads.protocol.framework import PASSES
 
 _TITLES = ("operation", "tf", "jax", "values", "cause", "proof")
 """The rows of a departure that a notebook shows."""

@@ -14,7 +14,7 @@ from typing import Any
 from compare.api.live_weights import MODELS, is_model
 from compare.errors import RequestError
 from compare.inputs.keras_files import check_custom
-from workloads._framework import Unsupported
+from workloads.protocol.framework import Unsupported
 
 
 @dataclass(frozen=True)

@@ -34,8 +34,8 @@ from compare.sides.model_worker import ModelWorker
 from compare.sides.pool import Source
 from compare.sides.weight_workers import KerasModel, WeightWorkers
 from compare.writing import write_atomically
-from workloads._modes import Mode
-from workloads._saved_graph import SavedGraph
+from workloads.core.modes import Mode
+from workloads.protocol.saved_graph import SavedGraph
 
 MODES = (Mode("tf", "jit"), Mode("jax", "jit"))
 

@@ -27,7 +27,7 @@ from compare.report.region_tables import print_regions
 from compare.report.showable import one_line
 from compare.report.table_page import Display
 from compare.sides.pool import Pool
-from workloads._declared import AnyWorkload
+from workloads.core.declared import AnyWorkload
 
 _MOST_LINES = 5
 """Differences that a notebook lists; the report has all of them."""

@@ -10,14 +10,13 @@ from typing import Any
 from compare.errors import RequestError
 from compare.inputs.request import Extras, Plan, Request
 from compare.sides.settings import available_processors
-from workloads import _modes
-from workloads._declared import AnyWorkload
-from workloads._framework import PASSES
-from workloads._modes import Mode
+from workloads.core.declared import AnyWorkload
+from workloads.core.modes import MODES, Mode
+from workloads.protocol.framework import PASSES
 
 ALL = "all"
 """A number of threads: one per processor."""
-MODES = {str(mode): mode for mode in _modes.MODES}
+MODES_BY_NAME = {str(mode): mode for mode in MODES}
 
 
 @dataclass(frozen=True)
@@ -64,10 +63,10 @@ class TimingOptions:
     def _modes(self) -> list[Mode]:
         if isinstance(self.modes, str):
             raise RequestError(f"expected a list of modes, found {self.modes!r}: write modes=[{self.modes!r}]")
-        unknown = [mode for mode in self.modes if mode not in MODES]
+        unknown = [mode for mode in self.modes if mode not in MODES_BY_NAME]
         if unknown:
-            raise RequestError(f"expected modes of {', '.join(MODES)}, found {unknown[0]!r}: choose among these")
-        return [MODES[mode] for mode in self.modes]
+            raise RequestError(f"expected modes of {', '.join(MODES_BY_NAME)}, found {unknown[0]!r}: choose among these")
+        return [MODES_BY_NAME[mode] for mode in self.modes]
 
     def _seconds(self) -> float:
         seconds = self.budget

@@ -20,7 +20,7 @@ from compare.errors import FORESEEN, RequestError
 from compare.porting.port_source import Sizes
 from compare.progress import Silent
 from compare.sides.pool import Pool
-from workloads._declared import AnyWorkload
+from workloads.core.declared import AnyWorkload
 
 
 class Tools:

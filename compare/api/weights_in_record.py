@@ -8,8 +8,8 @@ from compare.api.live_weights import DifferentVariable, WeightPairs
 from compare.record.envelope import Record
 from compare.record.parity_part import Comparison, Gate, Parity
 from compare.record.vocabulary import FAIL, PASS
-from workloads._framework import GRADIENTS
-from workloads._modes import JAX, TF
+from workloads.core.modes import JAX, TF
+from workloads.protocol.framework import GRADIENTS
 
 SEMANTICS = "semantics"
 """The gate of equal numbers, of which weights are the first."""

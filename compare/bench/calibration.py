@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from compare.bench.stats import SLOWER, Interval, half_width
 from compare.bench.timing import SLOWDOWNS, itself, percent, planted_name
 from compare.record.timing_part import Ratio, Timing
-from workloads._modes import MODES, Arm, Mode, parse_mode
+from workloads.core.modes import MODES, Arm, Mode, parse_mode
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 from compare.bench.clock import NANOSECONDS, Clock
 
 Name = TypeVar("Name", bound=Hashable)
-"""The name of an arm: `workloads._modes.Arm`, or the name of a candidate."""
+"""The name of an arm: `workloads.core.modes.Arm`, or the name of a candidate."""
 
 CALLS, DROPPED = 5, 2
 """Calls of a round, and how many of them are dropped: the first find the caches as another arm left them."""

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from compare.record.cost_parts import Cache, Entry, Memory, Stages
-from workloads._framework import Analysis
+from workloads.protocol.framework import Analysis
 
 STEADY_S = 0.3
 """How long the steady state is watched."""

@@ -13,7 +13,7 @@ from compare.bench.pairs import Name, same_rounds
 from compare.bench.stats import Rounds
 from compare.record import timing_part
 from compare.record.timing_part import CellTime, Power, Ratio, Threads, Timing
-from workloads._modes import (
+from workloads.core.modes import (
     CELL_PAIRS,
     COMPILED_PORTS,
     IN_OTHER_PROCESSES,

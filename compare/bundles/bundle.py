@@ -24,7 +24,7 @@ from compare.plain_json import to_json
 from compare.record.vocabulary import CELLS
 from compare.sides import wire
 from compare.writing import write_atomically
-from workloads._foreign import MEBIBYTE, Unusable, error_line, is_zip, unpack, zip_opened
+from workloads.core.foreign import MEBIBYTE, Unusable, error_line, is_zip, unpack, zip_opened
 
 SCHEMA = 1
 INDEX = "bundle.json"

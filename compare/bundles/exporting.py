@@ -25,10 +25,10 @@ from compare.sides.client import LiveSide
 from compare.sides.settings import Settings
 from compare.sides.workers import WorkerSet, failure_of
 from compare.writing import write_atomically
-from workloads._framework import FORWARD, Program, Scalar
-from workloads._modes import JAX, TF
-from workloads._same_masks import MULTIPLIERS
-from workloads._spec import Arrays
+from workloads.core.modes import JAX, TF
+from workloads.core.spec import Arrays
+from workloads.protocol.framework import FORWARD, Program, Scalar
+from workloads.protocol.same_masks import MULTIPLIERS
 
 FORMAT = 1
 INDEX, PROGRAM, WEIGHTS, EXAMPLE = "export.json", "program.mlirbc", "weights.npz", "example.npz"

@@ -35,10 +35,10 @@ from compare.sides.device_worker import Targets
 from compare.sides.settings import Settings
 from compare.sides.workers import WorkerSet, failure_of
 from compare.writing import write_atomically
-from workloads._declared import AnyWorkload
-from workloads._framework import Program, Twin, default_pass
-from workloads._modes import JAX, TF, parse_cell
-from workloads._spec import Arrays
+from workloads.core.declared import AnyWorkload
+from workloads.core.modes import JAX, TF, parse_cell
+from workloads.core.spec import Arrays
+from workloads.protocol.framework import Program, Twin, default_pass
 
 FLAGS = (
     *("XLA_FLAGS", "TF_XLA_FLAGS", "TF_ENABLE_ONEDNN_OPTS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"),

@@ -23,8 +23,8 @@ from compare.sides import requests
 from compare.sides._side import SIDES, Missing, Side, SideError
 from compare.sides.client import LiveSide
 from compare.sides.workers import WorkerSet
-from workloads import _registry
-from workloads._framework import Parameter, Program, Result
+from workloads.core import registry
+from workloads.protocol.framework import Parameter, Program, Result
 
 HERE, CHANGED, INTERPRETER = "here", "here, other options", "interpreter"
 COMPILERS = (HERE, INTERPRETER, *SIDES)
@@ -111,7 +111,7 @@ def _load(side: Side, scratch: Path) -> None:
     """Load any workload: a worker runs programs once it has a twin, and what is replayed brings its own arrays."""
     workload, size = _LOADED
     folder = Path(tempfile.mkdtemp(prefix="loaded-", dir=scratch))
-    requests.load(side, prepare(_registry.get(workload), size, None, folder, one_case=True).loading)
+    requests.load(side, prepare(registry.get(workload), size, None, folder, one_case=True).loading)
 
 
 def _check_installed(workers: WorkerSet, names: Sequence[str]) -> None:

@@ -29,7 +29,7 @@ from compare.parity import measure
 from compare.progress import Reporter
 from compare.record.envelope import SCHEMA
 from compare.record.replay_part import ReplayedDump, ReplayedModule
-from workloads._foreign import MEBIBYTE
+from workloads.core.foreign import MEBIBYTE
 
 MOST_INPUT_BYTES = 2048 * MEBIBYTE
 """Bytes of one module's arguments: they are in this process and in the worker at once."""

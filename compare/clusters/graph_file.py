@@ -13,7 +13,7 @@ from typing import Any
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, text_format
 
 from compare import files
-from workloads._foreign import MEBIBYTE
+from workloads.core.foreign import MEBIBYTE
 
 MOST_BYTES = 256 * MEBIBYTE
 """The largest graph file; the training step of ResNet50 has a hundredth of it."""

@@ -17,7 +17,7 @@ _CLUSTER = re.compile(r"(?P<cluster>cluster_\d+)(?:_\d+)?/")
 
 
 class RanNode(Protocol):
-    """One node that ran; workloads._framework.KernelRun is one."""
+    """One node that ran; workloads.protocol.framework.KernelRun is one."""
 
     @property
     def name(self) -> str:

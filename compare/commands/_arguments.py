@@ -10,10 +10,10 @@ from compare.commands import _option_types
 from compare.commands._parser import DEFAULT_TIMEOUT_S
 from compare.inputs.keras_files import check_custom
 from compare.sides._side import SIDES
-from workloads._device import CPU, HIGHEST, PRECISIONS
-from workloads._framework import PASSES
-from workloads._modes import ON_REQUEST
-from workloads._spec import SIZES
+from workloads.core.device import CPU, HIGHEST, PRECISIONS
+from workloads.core.modes import ON_REQUEST
+from workloads.core.spec import SIZES
+from workloads.protocol.framework import PASSES
 
 DEFAULT_OUT = Path("jaxport-report")
 DEFAULT_HISTORY = Path(".jaxport/history")

@@ -15,10 +15,10 @@ from compare.sides._side import SIDES
 from compare.sides.device_worker import DeviceWorker, Targets, interpreter
 from compare.sides.pool import Source
 from compare.sides.sources import require_device, source
-from workloads import _registry
-from workloads._declared import AnyWorkload
-from workloads._device import CPU, GPU, HIGHEST, Device
-from workloads._spec import Workload
+from workloads.core import registry
+from workloads.core.declared import AnyWorkload
+from workloads.core.device import CPU, GPU, HIGHEST, Device
+from workloads.core.spec import Workload
 
 
 def check_batches(workloads: Sequence[AnyWorkload], options: argparse.Namespace, option: str) -> None:
@@ -52,7 +52,7 @@ def targets(options: argparse.Namespace, stack: ExitStack) -> Targets | None:
 
 def references(options: argparse.Namespace) -> list[str]:
     """The requested workloads, each once: names, and port files."""
-    return list(dict.fromkeys(options.workloads) or (_registry.built_in() if options.size else _registry.TOUR))
+    return list(dict.fromkeys(options.workloads) or (registry.built_in() if options.size else registry.TOUR))
 
 
 def workloads(options: argparse.Namespace) -> list[AnyWorkload]:

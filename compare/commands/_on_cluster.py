@@ -18,8 +18,8 @@ from compare.machines.suite_on_cluster import Suite, Task, Where, run
 from compare.progress import reporter
 from compare.report import terminal
 from compare.run.whole_run import RunResult
-from workloads._declared import AnyWorkload
-from workloads._device import CPU
+from workloads.core.declared import AnyWorkload
+from workloads.core.device import CPU
 
 REFUSED = ("tf_python", "jax_python", "tf_recorded", "jax_recorded", "target_python", "resume")
 """Options that name something of this machine."""

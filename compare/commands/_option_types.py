@@ -9,14 +9,14 @@ from collections.abc import Callable
 
 from compare.errors import RequestError
 from compare.sides.settings import available_processors
-from workloads import _modes
-from workloads._device import CPU, GPU
-from workloads._modes import Mode
+from workloads.core import modes
+from workloads.core.device import CPU, GPU
+from workloads.core.modes import Mode
 
 ALL = "all"
 """A number of threads: one per processor."""
 
-MODES = {str(mode): mode for mode in _modes.MODES}
+MODES = {str(mode): mode for mode in modes.MODES}
 """By name, the modes that can be asked for."""
 
 _MOST_DIGITS = 4

@@ -23,7 +23,7 @@ from compare.report.program_texts import PROGRAMS
 from compare.run.whole_run import RunResult
 from compare.sides.processes import outside_scratch
 from compare.writing import UnwrittenError, write_atomically
-from workloads._modes import Mode
+from workloads.core.modes import Mode
 
 _LONGEST_NAME = 255
 """Bytes that a file's name may have on the common file systems."""

@@ -28,8 +28,8 @@ from compare.report import numbers, page_html, terminal
 from compare.report.page_console import print_page
 from compare.report.pages import Page
 from compare.report.verdicts import INCOMPLETE
-from workloads._declared import AnyWorkload
-from workloads._spec import Workload
+from workloads.core.declared import AnyWorkload
+from workloads.core.spec import Workload
 
 Found = TypeVar("Found", Crossings, ChainsInBlocks)
 

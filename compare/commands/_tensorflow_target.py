@@ -10,8 +10,8 @@ from compare.errors import RequestError
 from compare.inputs import functions, port_files
 from compare.limits.naming_limits import offer
 from compare.record.limit_part import Limit
-from workloads import _registry
-from workloads._declared import AnyWorkload
+from workloads.core import registry
+from workloads.core.declared import AnyWorkload
 
 
 def of_tensorflow(
@@ -28,9 +28,9 @@ def of_tensorflow(
     """
     if functions.is_reference(target):
         return functions.of_tensorflow(target, options.input, options.dimension)
-    if not _registry.is_foreign(target) and target not in _registry.names():
+    if not registry.is_foreign(target) and target not in registry.names():
         otherwise = f"`jaxport list` has the workloads{', `jaxport lookup limits` the limits' if beside else ''}"
         alternatives = f"a workload, a port file{', FILE.py:FUNCTION or a limit' if beside else ' or FILE.py:FUNCTION'}"
-        near = offer(target, beside, otherwise, _registry.names())
+        near = offer(target, beside, otherwise, registry.names())
         raise RequestError(f"expected {alternatives}, found {target!r}: {near}")
     return port_files.get(target)

@@ -17,8 +17,8 @@ from compare.inputs.request import Extras, Plan
 from compare.progress import reporter
 from compare.report import terminal
 from compare.run import whole_run
-from workloads._device import CPU, GPU
-from workloads._modes import JAX_RETAINED, JAX_SYNCHRONOUS
+from workloads.core.device import CPU, GPU
+from workloads.core.modes import JAX_RETAINED, JAX_SYNCHRONOUS
 
 HELP = Help(
     description="""\

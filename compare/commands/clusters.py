@@ -32,8 +32,8 @@ from compare.record.vocabulary import FAIL, NOT_JUDGED, PASS
 from compare.report import cluster_rows, terminal
 from compare.report.cluster_pages import write_clusters
 from compare.report.page_console import print_page
-from workloads._declared import AnyWorkload
-from workloads._spec import Workload
+from workloads.core.declared import AnyWorkload
+from workloads.core.spec import Workload
 from workloads.limits._limit import WITHIN, limits
 
 DEFAULT_OUT = Path("jaxport-clusters")

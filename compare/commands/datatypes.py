@@ -30,8 +30,8 @@ from compare.report.page_console import print_page
 from compare.report.verdicts import INCOMPLETE
 from compare.sides import requests
 from compare.writing import write_atomically
-from workloads import _registry
-from workloads._declared import AnyWorkload
+from workloads.core import registry
+from workloads.core.declared import AnyWorkload
 
 ALL = tuple(dict.fromkeys(DTYPES.values()))
 """Every type that --input takes."""
@@ -137,7 +137,7 @@ def _functions(options: argparse.Namespace) -> Sequence[AnyWorkload]:
         return [own]
     if options.workloads:
         return port_files.get_each(list(dict.fromkeys(options.workloads)))
-    tour = port_files.get_each(list(_registry.TOUR))
+    tour = port_files.get_each(list(registry.TOUR))
     return [workload for workload in tour if not workload.training]
 
 

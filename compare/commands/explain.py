@@ -30,7 +30,7 @@ from compare.report.numbers import list_first
 from compare.report.verdicts import INCOMPLETE
 from compare.run import whole_run
 from compare.sides.settings import available_processors
-from workloads import _registry
+from workloads.core import registry
 
 HELP = Help(
     description=f"""\
@@ -180,7 +180,7 @@ def _recorded_subject(record: Record, name: str) -> str:
     """A built-in workload, or the one port file of a run of one; empty where neither is known."""
     files = [word for word in record.command[1:] if word.endswith(".py")]
     size = f" --size {shlex.quote(record.size)}" if record.size not in ("", "tour") else ""
-    if not files and "--tf" not in record.command and name in _registry.built_in():
+    if not files and "--tf" not in record.command and name in registry.built_in():
         return name + size
     return shlex.quote(files[0]) + size if len(files) == len(record.workloads) == 1 else ""
 

@@ -26,7 +26,7 @@ from compare.report import grappler_rows, terminal
 from compare.report.grappler_pages import write_optimization
 from compare.report.page_console import print_page
 from compare.sides.sources import check_interpreter
-from workloads._modes import TF
+from workloads.core.modes import TF
 
 DEFAULT_OUT = Path("jaxport-grappler")
 

@@ -34,7 +34,7 @@ from compare.report.region_tables import print_regions
 from compare.sides._side import SIDES
 from compare.sides.device_worker import Targets
 from compare.sides.pool import Pool
-from workloads._spec import Workload
+from workloads.core.spec import Workload
 
 HELP = Help(
     description="""\

@@ -9,8 +9,8 @@ from compare.commands._parser import Help
 from compare.report import terminal
 from compare.report.page_console import print_facts, print_rows
 from compare.report.pages import Facts, Table, columns
-from workloads import _registry
-from workloads._declared import AnyWorkload
+from workloads.core import registry
+from workloads.core.declared import AnyWorkload
 
 HELP = Help(
     description="""\
@@ -37,7 +37,7 @@ def main(options: argparse.Namespace) -> None:
         for workload in _workloads(options.workloads).values():
             _print_whole(workload)
         return
-    workloads = _workloads(_registry.names())
+    workloads = _workloads(registry.names())
     rows = [(name, workload.summary, ", ".join(workload.sizes)) for name, workload in workloads.items()]
     print_rows(Table(columns("workload", "computes", "sizes"), rows), terminal.console())
 
@@ -51,8 +51,8 @@ def _print_whole(workload: AnyWorkload) -> None:
 
 
 def _workloads(names: Sequence[str]) -> dict[str, AnyWorkload]:
-    if not any(map(_registry.is_foreign, names)):
-        return {name: _registry.get(name) for name in names}
+    if not any(map(registry.is_foreign, names)):
+        return {name: registry.get(name) for name in names}
     # Built-in workloads need none of this, which takes half a second to import.
     from compare.inputs import port_files
     from compare.inputs.foreign_code import foreign_code_apart

@@ -17,7 +17,7 @@ from compare.prove import locating
 from compare.record.envelope import SCHEMA
 from compare.report import terminal
 from compare.sides.pool import Pool
-from workloads._framework import PASSES
+from workloads.protocol.framework import PASSES
 
 HELP = Help(
     description="""\

@@ -31,9 +31,9 @@ from compare.report.verdicts import INCOMPLETE
 from compare.sides.device_worker import DeviceWorker, interpreter
 from compare.sides.pool import Pool
 from compare.sides.sources import source
-from workloads._declared import AnyWorkload
-from workloads._modes import JAX
-from workloads._spec import Workload
+from workloads.core.declared import AnyWorkload
+from workloads.core.modes import JAX
+from workloads.core.spec import Workload
 
 DEFAULT_OUT = Path("jaxport-plan")
 DEFAULT_TARGETS = ("H100:1x8", "H100:2x8", "v5e:2x4")

@@ -25,8 +25,8 @@ from compare.report import ledger_page, page_html, terminal
 from compare.report.page_console import print_page
 from compare.report.verdicts import INCOMPLETE
 from compare.sides._side import SIDES
-from workloads._recompiling import Staging
 from workloads.limits.recompilation import STREAMS, jax_target, tf_target
+from workloads.protocol.recompiling import Staging
 
 HELP = Help(
     description="""\

@@ -30,7 +30,7 @@ from compare.sides.recorded import RecordingSide
 from compare.sides.settings import Settings
 from compare.sides.sources import check_interpreter, require_device
 from compare.sides.workers import WorkerSet, failure_of
-from workloads._device import CPU, GPU, HIGHEST, Device
+from workloads.core.device import CPU, GPU, HIGHEST, Device
 
 HELP = Help(
     description="""\

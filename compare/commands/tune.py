@@ -37,7 +37,7 @@ from compare.tuning.option_search import Row
 from compare.tuning.screening import Rules
 from compare.tuning.target_screening import Screened, ScreenedTarget
 from compare.tuning.tuner import Tuned
-from workloads._declared import AnyWorkload
+from workloads.core.declared import AnyWorkload
 
 HELP = Help(
     description="""\

@@ -11,7 +11,7 @@ import msgspec
 
 from compare.counterparts import rows
 from compare.writing import write_atomically
-from workloads._raw_operations import NOT_TRIED, XLA_DEVICE, Gradient, Outcome
+from workloads.protocol.raw_operations import NOT_TRIED, XLA_DEVICE, Gradient, Outcome
 
 FILE = Path(__file__).parent / "raw_operations.json"
 

@@ -16,9 +16,9 @@ from compare.sides._side import Side, SideError
 from compare.sides.pool import Pool
 from compare.sides.requests import Loading
 from compare.sides.workers import failure_of
-from workloads._framework import FORWARD
-from workloads._modes import Mode
-from workloads._spec import Arrays
+from workloads.core.modes import Mode
+from workloads.core.spec import Arrays
+from workloads.protocol.framework import FORWARD
 
 
 @dataclass

@@ -11,8 +11,8 @@ from compare.inputs.at_size import Prepared
 from compare.inputs.port_files import prepare_one, prepare_others
 from compare.inputs.sizes import choose_size
 from workloads import _small_operations
-from workloads._declared import AnyWorkload
 from workloads._layer_chain import BLOCK, LAYERS
+from workloads.core.declared import AnyWorkload
 
 LEAST_SIZES = 2
 """A crossing lies between two."""

@@ -21,7 +21,7 @@ from compare.record.crossing_part import SizeRatio
 from compare.record.envelope import Environment
 from compare.run import record_parts
 from compare.sides.pool import Pool, Source
-from workloads._declared import Declared
+from workloads.core.declared import Declared
 
 Run = TypeVar("Run")
 """The record of a function at one size."""

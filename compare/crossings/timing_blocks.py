@@ -24,7 +24,7 @@ from compare.record.crossing_part import SizeRatio
 from compare.record.envelope import SCHEMA
 from compare.record.vocabulary import NOT_APPLICABLE, PASS
 from compare.sides.pool import Pool
-from workloads._modes import JAX_EAGER, JAX_JIT, TF_EAGER, TF_GRAPH, TF_JIT, Arm, Mode
+from workloads.core.modes import JAX_EAGER, JAX_JIT, TF_EAGER, TF_GRAPH, TF_JIT, Arm, Mode
 
 WHOLE = {TF_EAGER: TF_JIT, TF_GRAPH: TF_JIT, JAX_EAGER: JAX_JIT}
 """The modes that run blocks one after the other, and the mode of the same framework that compiles all of them at once.

@@ -23,7 +23,7 @@ from compare.record.envelope import SCHEMA
 from compare.record.timing_part import Timing
 from compare.record.vocabulary import NOT_APPLICABLE, PASS
 from compare.sides.pool import Pool
-from workloads._modes import JAX_JIT, TF_GRAPH, TF_JIT, Arm, Pair
+from workloads.core.modes import JAX_JIT, TF_GRAPH, TF_JIT, Arm, Pair
 
 MODES: Mapping[str, Sequence[str]] = {"tf": (TF_GRAPH.name, TF_JIT.name), "jax": (JAX_JIT.name,)}
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from workloads._distributing import Collective
+from workloads.protocol.distributing import Collective
 
 
 @dataclass(frozen=True)

@@ -31,8 +31,8 @@ from compare.record.workload_part import Failure
 from compare.sides import strategy_requests
 from compare.sides._side import BadTarget, Missing, SideError, Unavailable
 from compare.sides.workers import failure_of
-from workloads._declared import AnyWorkload
-from workloads._distributing import IN_TURN, MISTAKES, REFERENCES, SINGLE, Unlike
+from workloads.core.declared import AnyWorkload
+from workloads.protocol.distributing import IN_TURN, MISTAKES, REFERENCES, SINGLE, Unlike
 
 ROUNDS = 5
 _ROUND_S = 0.2

@@ -13,9 +13,9 @@ from compare.inputs import port_files
 from compare.inputs.at_size import Prepared
 from compare.inputs.sizes import choose_size
 from compare.sides import mapped, wire
-from workloads._declared import AnyWorkload
-from workloads._distributing import part_of
-from workloads._spec import Arrays
+from workloads.core.declared import AnyWorkload
+from workloads.core.spec import Arrays
+from workloads.protocol.distributing import part_of
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from compare.record.distribution_part import Transfer, UnlikeCopies
-from workloads._distributing import Collective, Unlike
+from workloads.protocol.distributing import Collective, Unlike
 
 
 def unlike_copies(unlike: Unlike) -> UnlikeCopies:

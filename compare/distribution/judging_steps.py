@@ -12,9 +12,9 @@ from compare.parity.holding import Held
 from compare.parity.verdict import held_leaves
 from compare.record.distribution_part import Blind, StepDeparture
 from compare.record.vocabulary import FAIL, PASS
-from workloads._modes import JAX
-from workloads._spec import Arrays
-from workloads._trajectory import LOSS, STATE, WEIGHTS, KeptArray, kept_as
+from workloads.core.modes import JAX
+from workloads.core.spec import Arrays
+from workloads.protocol.trajectory import LOSS, STATE, WEIGHTS, KeptArray, kept_as
 
 FLOAT32, FLOAT64 = "float32", "float64"
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from compare.distribution.distributing import Asked
 from compare.record.distribution_part import Distribution
 from compare.record.vocabulary import PASS
-from workloads._distributing import OWN
+from workloads.protocol.distributing import OWN
 
 
 def with_more_devices(distribution: Distribution, request: Asked) -> Asked | None:

@@ -15,8 +15,8 @@ from compare.distribution.worker_groups import Group
 from compare.record.distribution_part import Resumed
 from compare.sides import strategy_requests
 from compare.sides._side import SideError, Unavailable
-from workloads._spec import Arrays
-from workloads._trajectory import kept_as
+from workloads.core.spec import Arrays
+from workloads.protocol.trajectory import kept_as
 
 KILLED_AFTER_S = 0.05
 """Less than any framework takes to trace a step, which every request does anew."""

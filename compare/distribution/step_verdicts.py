@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from compare.record.distribution_part import Resumed, StepDeparture, Transfer
 from compare.record.vocabulary import FAIL, PASS
-from workloads._distributing import IN_TURN, Unlike
+from workloads.protocol.distributing import IN_TURN, Unlike
 
 
 @dataclass(frozen=True)

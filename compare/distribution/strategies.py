@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from workloads._distributing import IN_TURN, OWN, SINGLE
+from workloads.protocol.distributing import IN_TURN, OWN, SINGLE
 
 
 @dataclass(frozen=True)

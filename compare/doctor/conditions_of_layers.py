@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
-from workloads._inspection import Layer
+from workloads.protocol.inspection import Layer
 
 _ACTIVATIONS = ("activation", "recurrent_activation")
 _NARROW = ("float16", "bfloat16")

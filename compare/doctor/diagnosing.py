@@ -14,7 +14,7 @@ from compare.doctor.layers_judged import apply_rules, catalogue, find_undecided,
 from compare.doctor.operations_judged import Lookup
 from compare.doctor.predicted_port import PredictedPort
 from compare.record.diagnosis_part import ATTENTION, BLOCKER, NOTE, Described, Diagnosis, Finding, Place, Severity
-from workloads._inspection import Inspection, Layer, Training, Value
+from workloads.protocol.inspection import Inspection, Layer, Training, Value
 
 _ORDER: tuple[Severity, ...] = (BLOCKER, ATTENTION, NOTE)
 _WIDE = ("int64", "uint64", "float64", "complex128")

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from compare.counterparts import raw_operations, rows
 from compare.counterparts.raw_operations import RawOperation
-from workloads._raw_operations import XLA_DEVICE
 from workloads.gotchas._catalogue import entries
+from workloads.protocol.raw_operations import XLA_DEVICE
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from compare.doctor.conditions_of_layers import Facts
 from compare.doctor.predicted_port import PredictedPort
 from compare.doctor.rules_of_layers import ANY, Rule
 from compare.record.diagnosis_part import ATTENTION, BLOCKER, NOTE, Finding, LayerKind, Means, Place, Severity
-from workloads._inspection import Layer
 from workloads.gotchas._catalogue import Entry, entries
+from workloads.protocol.inspection import Layer
 
 KERAS = "keras.layers"
 MOST_PLACES = 12

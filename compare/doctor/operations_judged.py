@@ -8,7 +8,7 @@ from compare.doctor.known_operations import Known
 from compare.doctor.layers_judged import catalogue, merge
 from compare.doctor.rules_of_operations import OPERATIONS
 from compare.record.diagnosis_part import ATTENTION, BLOCKER, NOTE, Finding, OperationKind, Place, Severity
-from workloads._inspection import Operation
+from workloads.protocol.inspection import Operation
 
 Lookup = Callable[[str], Known]
 """Looks up the facts about a type of operation."""

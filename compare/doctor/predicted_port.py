@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 
-from workloads._architecture import Piped
-from workloads._inspection import Layer
+from workloads.protocol.architecture import Piped
+from workloads.protocol.inspection import Layer
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
-from workloads._inspection import Operation
+from workloads.protocol.inspection import Operation
 
 _FLOATS = ("float16", "bfloat16", "float32", "float64")
 _BYTES = ("uint8", "int8")

@@ -26,10 +26,10 @@ from compare.record.workload_part import Workload as Part
 from compare.report import cluster_rows
 from compare.run.record_parts import INTERRUPTED
 from compare.sides._side import SIDES, BadTarget, SideError
-from workloads._declared import AnyWorkload
-from workloads._device import CPU
-from workloads._recompiling import Staging
-from workloads._spec import Workload
+from workloads.core.declared import AnyWorkload
+from workloads.core.device import CPU
+from workloads.core.spec import Workload
+from workloads.protocol.recompiling import Staging
 
 LONGEST = 10
 """Nodes outside whose seconds are kept."""

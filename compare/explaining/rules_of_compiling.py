@@ -10,7 +10,7 @@ from compare.record.clustering_part import ClusteredShare
 from compare.record.ledger_part import LedgerCall, RecompilationLedger, SideLedger
 from compare.report import numbers
 from compare.report.numbers import count_of
-from workloads._modes import TF_AUTOCLUSTER, TF_GRAPH
+from workloads.core.modes import TF_AUTOCLUSTER, TF_GRAPH
 
 MOST_REASONS = 2
 """How many reasons are given for nodes outside of clusters."""

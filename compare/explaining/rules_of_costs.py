@@ -10,7 +10,7 @@ from compare.record.cost_parts import Handover, Phases, Share, SizedCall, Stages
 from compare.record.timing_part import Mode as ModeTime
 from compare.report import numbers, tables
 from compare.report.rooflines import BOUNDS
-from workloads._modes import JAX, JAX_EAGER, JAX_JIT, JAX_SYNCHRONOUS, PORT, TF, TF_EAGER, TF_GRAPH, TF_JIT, Mode
+from workloads.core.modes import JAX, JAX_EAGER, JAX_JIT, JAX_SYNCHRONOUS, PORT, TF, TF_EAGER, TF_GRAPH, TF_JIT, Mode
 
 MOSTLY = 0.25
 """The smallest share of a call at which the cost of making the call is reported."""

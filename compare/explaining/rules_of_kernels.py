@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from compare.explaining.sentences import CLUSTERS, FASTER, Case, Sentence, present_figures, ratio_text
 from compare.record.program_parts import Compiled, KernelTime, Profile
 from compare.report import numbers, tables
-from workloads._modes import JAX_CELL, PORT, TF_CELL, TF_EAGER, TF_GRAPH, TF_JIT, Cell, Mode
+from workloads.core.modes import JAX_CELL, PORT, TF_CELL, TF_EAGER, TF_GRAPH, TF_JIT, Cell, Mode
 
 LONGEST = 3
 """Kernels that are named."""

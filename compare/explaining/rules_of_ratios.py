@@ -17,7 +17,7 @@ from compare.explaining.sentences import (
 from compare.record.timing_part import CellTime
 from compare.report import attributions, numbers, tables
 from compare.report.attributions import Factor
-from workloads._modes import CELL_PAIRS, JAX_EAGER, JAX_JIT, PORT, TF_EAGER, TF_JIT, Mode, recorded_pair
+from workloads.core.modes import CELL_PAIRS, JAX_EAGER, JAX_JIT, PORT, TF_EAGER, TF_JIT, Mode, recorded_pair
 
 
 def against_the_fastest(case: Case) -> Iterator[Sentence]:

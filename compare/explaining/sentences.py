@@ -11,7 +11,7 @@ from compare.record.envelope import Record
 from compare.record.timing_part import Ratio, Timing
 from compare.record.workload_part import Workload
 from compare.report import numbers, tables
-from workloads._modes import PORT, Mode, Pair
+from workloads.core.modes import PORT, Mode, Pair
 
 FASTER, SLOWER, EQUIVALENT = "faster", "slower", "equivalent"
 DECIDED = (FASTER, SLOWER, EQUIVALENT)

@@ -9,7 +9,7 @@ from compare.explaining import rules_of_compiling, rules_of_costs, rules_of_kern
 from compare.explaining.sentences import Case, Commands, Sentence
 from compare.record.envelope import Record
 from compare.report.standings import standing
-from workloads._modes import PORT
+from workloads.core.modes import PORT
 
 MOST = 10
 """Sentences on one workload."""

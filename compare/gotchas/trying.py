@@ -14,7 +14,7 @@ from compare.record.vocabulary import FAIL, NOT_JUDGED, PASS
 from compare.record.workload_part import Workload
 from compare.run import whole_run
 from compare.sides.remembering import RememberingPool
-from workloads._modes import TF, TF_JIT
+from workloads.core.modes import TF, TF_JIT
 from workloads.gotchas._catalogue import Entry
 
 

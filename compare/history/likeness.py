@@ -11,8 +11,8 @@ from compare.record.envelope import Environment, Node, Record
 from compare.record.results_file import RecordError
 from compare.record.timing_part import Threads, Timing
 from compare.record.workload_part import Workload
-from workloads._framework import FORWARD, STEP
-from workloads._modes import JAX_DONATED
+from workloads.core.modes import JAX_DONATED
+from workloads.protocol.framework import FORWARD, STEP
 
 HOST = ("platform", "cpu", "cores", "python")
 SIDE = (

@@ -14,7 +14,7 @@ from compare.record.envelope import Record
 from compare.record.results_file import RecordError
 from compare.record.timing_part import Mode, Ratio, Timing
 from compare.record.workload_part import Workload
-from workloads._modes import BadName, Pair, parse_pair
+from workloads.core.modes import BadName, Pair, parse_pair
 
 IMPROVED = "improved"
 REGRESSED = "regressed"

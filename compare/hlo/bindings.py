@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from compare.errors import Foreseen
-from workloads._compiling import without_unknown
-from workloads._framework import CompilerOptions
+from workloads.protocol.compiling import without_unknown
+from workloads.protocol.framework import CompilerOptions
 
 # jaxlib logs its CPU client, and stack frames that TensorFlow left out, unless this stands before its first import.
 QUIETED = "TF_CPP_MIN_LOG_LEVEL" not in os.environ

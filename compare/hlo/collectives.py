@@ -14,7 +14,7 @@ from compare import protobufs
 from compare.hlo import compiled, read_module
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.graph import Graph, Node, Shape
-from workloads._distributing import Collective
+from workloads.protocol.distributing import Collective
 
 KINDS = (
     *("all-reduce", "all-gather", "reduce-scatter", "all-to-all", "ragged-all-to-all"),

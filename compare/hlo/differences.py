@@ -13,7 +13,7 @@ from compare.hlo.align import Alignment, FrontierEntry
 from compare.hlo.levels import Subject
 from compare.hlo.pair import Pair
 from compare.hlo.rewriting import Change
-from workloads._framework import Scalar
+from workloads.protocol.framework import Scalar
 
 OPERATION, RULE, FUSION, MEMORY, LIBRARY, DTYPE, FIGURE, VERSION, SETTING = (
     "operation", "rule", "fusion", "memory", "library", "dtype", "figure", "version", "setting",

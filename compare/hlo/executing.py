@@ -13,7 +13,7 @@ from compare.hlo.arrays.held import Places
 from compare.hlo.arrays.layouts import Equal
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.steps import Steps
-from workloads._framework import CompilerOptions
+from workloads.protocol.framework import CompilerOptions
 
 """XLA's debug options by name, such as {"xla_disable_hlo_passes": "fusion"}."""
 

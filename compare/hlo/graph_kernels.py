@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from compare.hlo import proto
-from workloads._framework import KernelRun
+from workloads.protocol.framework import KernelRun
 
 _NO_KERNEL = frozenset({"parameter", "constant", "get-tuple-element", "tuple", "bitcast", "after-all"})
 

@@ -18,7 +18,7 @@ SMALL_S = 5e-6
 
 
 class RanKernel(Protocol):
-    """One kernel as a profiler saw it run; workloads._framework.KernelRun is one."""
+    """One kernel as a profiler saw it run; workloads.protocol.framework.KernelRun is one."""
 
     @property
     def name(self) -> str:

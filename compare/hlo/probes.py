@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from compare.hlo import bindings
-from workloads._framework import Parameter, Program, Result
+from workloads.protocol.framework import Parameter, Program, Result
 
 DTYPES = {"f32": "float32", "f64": "float64", "bf16": "bfloat16", "f16": "float16"}
 """Types of matrix products: XLA's name, and NumPy's."""

@@ -13,7 +13,7 @@ from google.protobuf.unknown_fields import UnknownFieldSet
 from compare.hlo import op_names, proto
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.graph import UNDECLARED, Attributes, Graph, Node, Shape
-from workloads import _frames
+from workloads.core.frames import is_framework, is_library, is_machinery
 
 # Fields of an instruction on which its value depends.
 _ATTRIBUTES = frozenset({
@@ -191,13 +191,13 @@ def users_line(frames: tuple[str, ...]) -> str:
     inner = itertools.dropwhile(_is_machinery, frames)
     # The code that calls jaxport, such as a test or a notebook, is no part of the model.
     outside_lines = list(itertools.takewhile(lambda line: not _is_machinery(line), inner))
-    own = [line for line in outside_lines if not _frames.is_framework(_file(line))]
-    models = [line for line in own if not _frames.is_library(_file(line))]
+    own = [line for line in outside_lines if not is_framework(_file(line))]
+    models = [line for line in own if not is_library(_file(line))]
     return next(iter(models or own or outside_lines), "")
 
 
 def _is_machinery(line: str) -> bool:
-    return _frames.is_machinery(_file(line))
+    return is_machinery(_file(line))
 
 
 def _file(line: str) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 from compare.hlo import bindings
 from compare.hlo.bindings import LoadedProgram
 from compare.hlo.steps import Step, StepProgram, Steps
-from workloads._framework import CompilerOptions
+from workloads.protocol.framework import CompilerOptions
 
 Reduced = TypeVar("Reduced")
 

@@ -16,8 +16,8 @@ from compare.hlo import bindings
 from compare.hlo.graph import Attributes, Graph, Node, Shape, find_needed
 from compare.hlo.numbering import digests, region_digest
 from compare.hlo.write_module import write_graph
-from workloads._compiling import IN_ORDER, MANY_ELEMENTS_ALONE, QUICKLY, UNFUSED, for_size
-from workloads._framework import CompilerOptions
+from workloads.protocol.compiling import IN_ORDER, MANY_ELEMENTS_ALONE, QUICKLY, UNFUSED, for_size
+from workloads.protocol.framework import CompilerOptions
 
 _REMEMBERED = 4096
 """Programs, of a few KiB each: a model has some hundred."""

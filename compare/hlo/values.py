@@ -14,7 +14,7 @@ from compare.hlo.graph import Graph
 from compare.hlo.levels import Subject, read
 from compare.hlo.promote import promote
 from compare.hlo.write_module import write_graph
-from workloads._compiling import UNFUSED, for_size
+from workloads.protocol.compiling import UNFUSED, for_size
 
 
 def prepare(graph: Graph, keys: Sequence[int]) -> PreparedGraph:

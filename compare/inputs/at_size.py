@@ -15,11 +15,11 @@ from compare.errors import RequestError
 from compare.inputs.sizes import choose_size, dimensions_at, input_bytes, parity_size, refusals
 from compare.sides import mapped, wire
 from compare.sides.requests import Loading
-from workloads import _arrays
-from workloads._declared import AnyWorkload
-from workloads._dimensions import describe_dimensions, others
-from workloads._precision import narrow_dtype
-from workloads._spec import Arrays, ArraySpec, Cost, Dimensions, Training, Workload
+from workloads.core.arrays import draw_batches, draw_cases, draw_weights
+from workloads.core.declared import AnyWorkload
+from workloads.core.dimensions import describe_dimensions, others
+from workloads.core.precision import narrow_dtype
+from workloads.core.spec import Arrays, ArraySpec, Cost, Dimensions, Training, Workload
 
 SEEDS = 3
 """Random cases for a workload."""
@@ -155,10 +155,10 @@ def prepare(workload: Workload, size: str, examples: Arrays | None, scratch: Pat
     with refusals(workload, size):
         narrow_dtype(dimensions)
         specs = workload.input_specs(dimensions)
-        weights = _arrays.draw_weights(workload, dimensions)
+        weights = draw_weights(workload, dimensions)
     seeds = 1 if one_case or input_bytes(workload, dimensions) > LARGE_BYTES else SEEDS
-    cases = _arrays.draw_cases(workload, dimensions, seeds, examples, kinks=not one_case)
-    batches = _arrays.draw_batches(workload, dimensions, examples) if examples else {}
+    cases = draw_cases(workload, dimensions, seeds, examples, kinks=not one_case)
+    batches = draw_batches(workload, dimensions, examples) if examples else {}
     twin = wire.pack_twin(cases, weights, batches)
     path = scratch / f"{workload.name}-{size}.arrays"
     mapped.save(twin, path)

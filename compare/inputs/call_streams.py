@@ -14,9 +14,9 @@ import numpy as np
 
 from compare.errors import RequestError
 from compare.inputs.functions import DTYPES, parse_input
-from workloads._arrays import draw
-from workloads._recompiling import Named
-from workloads._spec import ArraySpec
+from workloads.core.arrays import draw
+from workloads.core.spec import ArraySpec
+from workloads.protocol.recompiling import Named
 
 EXAMPLES = "'x=f32[8,4], axis=0' or 'batch={\"ids\": i32[B,16], \"scale\": 2.0}'"
 

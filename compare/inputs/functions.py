@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from compare.errors import RequestError
-from workloads._dimensions import Range, check_range
-from workloads._files import check_path, obstacle
-from workloads._spec import ArraySpec, Workload
+from workloads.core.dimensions import Range, check_range
+from workloads.core.files import check_path, obstacle
+from workloads.core.spec import ArraySpec, Workload
 
 DTYPES = {
     "f32": "float32", "f64": "float64", "f16": "float16", "bf16": "bfloat16",

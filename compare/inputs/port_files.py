@@ -21,9 +21,9 @@ from compare.sides.client import Stalled
 from compare.sides.methods import request
 from compare.sides.replaceable import Replaceable
 from compare.sides.replies import PortRequest
-from workloads import _registry
-from workloads._declared import AnyWorkload, Declared
-from workloads._spec import Workload
+from workloads.core import registry
+from workloads.core.declared import AnyWorkload, Declared
+from workloads.core.spec import Workload
 
 Found = TypeVar("Found")
 
@@ -51,15 +51,15 @@ def get(reference: str) -> AnyWorkload:
     Raises:
       RegistryError: no such name, no such file, or a file that declares no workload.
     """
-    if not _registry.is_foreign(reference):
-        return _registry.get(reference)
+    if not registry.is_foreign(reference):
+        return registry.get(reference)
     if reference.endswith(".py"):
-        _registry.check_file(Path(reference))
+        registry.check_file(Path(reference))
     declaration = _ask(Ports.describe, PortRequest(reference, Path.cwd()))
     try:
         return files.convert_plain(declaration, Declared)
     except msgspec.ValidationError as error:
-        raise _registry.RegistryError(
+        raise registry.RegistryError(
             f"expected a Workload whose fields have the declared types in {reference}, found: {error}"
         ) from error
 
@@ -72,7 +72,7 @@ def get_each(references: list[str]) -> list[AnyWorkload]:
     """
     for reference in references:
         if reference.endswith(".py"):
-            _registry.check_file(Path(reference))
+            registry.check_file(Path(reference))
     if len(references) == 1:
         return [get(references[0])]
     return [_got(reference) for reference in references]
@@ -88,7 +88,7 @@ class Unreadable(Declared):
 def _got(reference: str) -> AnyWorkload:
     try:
         return get(reference)
-    except _registry.RegistryError as error:
+    except registry.RegistryError as error:
         if not reference.endswith(".py"):
             raise
         return Unreadable(reference, name=_NO_NAME.sub("-", reference).strip("-."), reason=str(error))
@@ -178,7 +178,7 @@ def _request_drawn(
     asking = PortRequest(workload.reference, Path.cwd(), **parameters)
     try:
         return files.convert_plain(_ask(method, asking), type_)
-    except _registry.RegistryError as error:
+    except registry.RegistryError as error:
         raise RequestError(str(error)) from error
     except msgspec.ValidationError as error:
         raise RequestError(
@@ -209,14 +209,12 @@ class _PortHost:
         try:
             return request(method)(self._worker, port_request)
         except Unavailable as error:
-            raise _registry.RegistryError(error.reason) from error
+            raise registry.RegistryError(error.reason) from error
         except Stalled as error:
             problem = f"code that does not finish: {error.reason}"
-            raise _registry.RegistryError(
-                f"expected a workload in {port_request.reference}, found {problem}"
-            ) from error
+            raise registry.RegistryError(f"expected a workload in {port_request.reference}, found {problem}") from error
         except SideError as error:
-            raise _registry.RegistryError(
+            raise registry.RegistryError(
                 f"expected a workload in {port_request.reference}, found {error.reason}"
             ) from error
 

@@ -18,12 +18,12 @@ from compare.sides.last_words import describe_end
 from compare.sides.methods import Method
 from compare.sides.records import to_plain
 from compare.sides.replies import PortRequest
-from workloads import _registry
-from workloads._declared import declare
 from workloads._digits import DataError
-from workloads._framework import Unsupported
+from workloads.core import registry
+from workloads.core.declared import declare
+from workloads.protocol.framework import Unsupported
 
-REFUSALS = (RequestError, _registry.RegistryError, DataError)
+REFUSALS = (RequestError, registry.RegistryError, DataError)
 """Errors whose message is already one line that says what to do."""
 
 
@@ -80,31 +80,31 @@ class Ports(_InChildren):
 
     def describe(self, request: PortRequest, /) -> dict[str, Any]:
         """Return the declared fields of a workload."""
-        return to_plain(declare(_registry.get(request.reference), request.reference))
+        return to_plain(declare(registry.get(request.reference), request.reference))
 
     def prepare_both(self, request: PortRequest, /) -> list[Any]:
         """Draw the arrays for parity and those for timing."""
-        workload = _registry.get(request.reference)
+        workload = registry.get(request.reference)
         pair = at_size.prepare_both(workload, request.size or None, request.data, request.scratch, request.judge_at)
         return [instance.without_workload for instance in pair]
 
     def prepare_one(self, request: PortRequest, /) -> dict[str, Any]:
         """Draw the arrays of one case at a size."""
-        workload = _registry.get(request.reference)
+        workload = registry.get(request.reference)
         return to_plain(at_size.prepare_one(workload, request.size, request.data, request.scratch).without_workload)
 
     def prepare_others(self, request: PortRequest, /) -> list[Any]:
         """Draw the arrays at other values of the dimensions."""
-        workload = _registry.get(request.reference)
+        workload = registry.get(request.reference)
         others = at_size.prepare_others(workload, request.size, request.dimensions, request.others, request.scratch)
         return [other if isinstance(other, str) else other.without_workload for other in others]
 
     def check_batch(self, request: PortRequest, /) -> None:
         """Check that the workload has a batch whose size can grow."""
-        at_size.check_batch(_registry.get(request.reference), request.size, request.data)
+        at_size.check_batch(registry.get(request.reference), request.size, request.data)
 
     def prepare_batch(self, request: PortRequest, /) -> dict[str, Any]:
         """Draw the arrays of a training step at a batch size."""
-        workload = _registry.get(request.reference)
+        workload = registry.get(request.reference)
         batch = at_size.prepare_batch(workload, request.size, request.batch, request.data, request.scratch)
         return to_plain(batch.without_workload)

@@ -10,8 +10,8 @@ from compare.sides._side import SIDES
 from compare.sides.device_worker import Targets
 from compare.sides.peers import PEERS
 from compare.sides.pool import Source
-from workloads._declared import AnyWorkload
-from workloads._modes import Mode
+from workloads.core.declared import AnyWorkload
+from workloads.core.modes import Mode
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Plan:
       threads: of every process; None leaves them to the frameworks.
       seed: of the orders in which processes and arms take turns.
       peers: whether peers that a workload brings are timed too.
-      other_processes: of `workloads._modes.IN_OTHER_PROCESSES`, in which the port is timed once more.
+      other_processes: of `workloads.core.modes.IN_OTHER_PROCESSES`, in which the port is timed once more.
     """
 
     pairs: int = 7

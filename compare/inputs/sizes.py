@@ -9,8 +9,8 @@ from contextlib import contextmanager
 import numpy as np
 
 from compare.errors import RequestError
-from workloads._declared import AnyWorkload
-from workloads._spec import SIZES, Arrays, Dimensions, Workload
+from workloads.core.declared import AnyWorkload
+from workloads.core.spec import SIZES, Arrays, Dimensions, Workload
 
 LARGEST_PARITY_BYTES = 1 << 29
 """Inputs beyond this are compiled, profiled and timed, while parity is judged on the largest size below it.

@@ -16,8 +16,8 @@ from compare.record.rung_part import NOT_COMPARED, Layers
 from compare.sides import requests
 from compare.sides._side import SIDES, SideError
 from compare.sides.pool import Pool
-from workloads._framework import FORWARD
-from workloads._layer_calls import Given
+from workloads.protocol.framework import FORWARD
+from workloads.protocol.layer_calls import Given
 
 
 @dataclass(frozen=True)

@@ -47,18 +47,18 @@ from compare.sides._side import SIDES, BadTarget, BadWeights, Missing, NoDevice,
 from compare.sides.pool import Pool
 from compare.sides.settings import available_processors
 from compare.weights import receipt
-from workloads import _framework
-from workloads._framework import PASSES
-from workloads._modes import Mode
+from workloads.core.modes import Mode
+from workloads.protocol import framework
+from workloads.protocol.framework import PASSES
 
 MODES = (Mode("tf", "jit"), Mode("jax", "jit"))
 RECEIPT = "weights.receipt.json"
 
 _PASS_OF = {
-    FORWARD: _framework.FORWARD,
-    GRADIENTS: _framework.GRADIENTS,
-    OPTIMIZER: _framework.STEP,
-    TRAJECTORY: _framework.STEP,
+    FORWARD: framework.FORWARD,
+    GRADIENTS: framework.GRADIENTS,
+    OPTIMIZER: framework.STEP,
+    TRAJECTORY: framework.STEP,
 }
 
 
@@ -120,8 +120,8 @@ class _Climbing:
         self._reporter.stage(f"{self.workload.name}: rungs", 6 + len(self._instance.others))
         self._pool.renew()
         self._load()
-        layers = self._layers(_framework.FORWARD)
-        sides = self._collect((_framework.FORWARD,))
+        layers = self._layers(framework.FORWARD)
+        sides = self._collect((framework.FORWARD,))
         parity = judge_gates(sides)
         self._keep(rungs_of_gates.structure(parity))
         self._ran(sides.failures)
@@ -210,7 +210,7 @@ class _Climbing:
         pass_ = _PASS_OF.get(rung.name)
         if pass_ is None:
             return rung
-        if pass_ != _framework.STEP:
+        if pass_ != framework.STEP:
             is_known = layers is not None and layers.case == asking_layers.case_of(self._instance, rung.case)
             rung = replace(rung, layers=layers if is_known else self._layers_again(pass_, rung.case))
         if not self._choice.locate:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from compare.ladder.layer_verdicts import BEFORE_ACTIVATION, Captured, Paired, far_from
 from compare.record.rung_part import AGREES, DEPARTS, NOT_COMPARED, LayerVerdict
-from workloads._layer_calls import NO_CALL, LayerCall
+from workloads.protocol.layer_calls import NO_CALL, LayerCall
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 from compare.ladder.first_departure import First, label
 from compare.ladder.layer_verdicts import Captured, Paired, far_from
 from compare.record.rung_part import LayerVerdict
-from workloads._layer_calls import LayerCall
+from workloads.protocol.layer_calls import LayerCall
 
 _AGREES, _DEPARTS, _UNKNOWN = "agrees", "departs", "unknown"
 

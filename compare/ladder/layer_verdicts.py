@@ -10,8 +10,8 @@ import numpy as np
 
 from compare.parity.measure import Distance, distance, scale_of
 from compare.record.rung_part import AGREES, DEPARTS, DIFFERS, INHERITS, NOT_COMPARED, LayerVerdict
-from workloads._layer_calls import LayerCall, LayerCalls
-from workloads._spec import Arrays
+from workloads.core.spec import Arrays
+from workloads.protocol.layer_calls import LayerCall, LayerCalls
 
 BOUNDS = {"float64": 1e-10, "float32": 2e-5}
 """Relative to the largest value of an output. In float64 that of `jaxport locate`: an epsilon that is off by a part in

@@ -24,7 +24,7 @@ from compare.record.rung_part import (
 from compare.record.vocabulary import FAIL
 from compare.sides._side import SideError
 from compare.sides.pool import Pool
-from workloads._declared import AnyWorkload
+from workloads.core.declared import AnyWorkload
 
 _NO_CAUSE = "no specific cause"
 CAUSE, PLACE = "cause", "place"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from workloads._layer_calls import LayerCalls
+from workloads.protocol.layer_calls import LayerCalls
 
 _NO_NAME = re.compile(r"[^0-9A-Za-z_]+")
 

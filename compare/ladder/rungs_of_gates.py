@@ -15,10 +15,10 @@ from compare.prove.oracle import Doubles
 from compare.record.parity_part import Comparison, Parity
 from compare.record.rung_part import FORWARD, GRADIENTS, OPTIMIZER, STRUCTURE, TRAJECTORY, Rung
 from compare.record.vocabulary import FAIL, NOT_APPLICABLE, NOT_JUDGED, PASS
-from workloads import _framework
-from workloads._declared import AnyWorkload
-from workloads._spec import Arrays
-from workloads._trajectory import LOSS, kept_as
+from workloads.core.declared import AnyWorkload
+from workloads.core.spec import Arrays
+from workloads.protocol import framework
+from workloads.protocol.trajectory import LOSS, kept_as
 
 _FORWARD_GATES = ("structure", "semantics", "rounding", "stability")
 _LOSS_BOUND = 1e-9
@@ -31,14 +31,12 @@ Losses = Mapping[str, np.ndarray]
 def structure(parity: Parity) -> Rung:
     """Outputs of the forward pass: there at all, under the same names, of the same shapes and dtypes."""
     gate = parity.gates["structure"]
-    failing = [
-        comparison for comparison in _failing(gate.comparisons, (_framework.FORWARD,)) if _is_refused(comparison)
-    ]
+    failing = [comparison for comparison in _failing(gate.comparisons, (framework.FORWARD,)) if _is_refused(comparison)]
     if failing or (gate.verdict == FAIL and not gate.comparisons):
         return _fail(STRUCTURE, failing, gate.reason)
     if gate.verdict == NOT_JUDGED:
         return _not_judged(STRUCTURE, gate.reason)
-    leaves = {comparison.leaf for comparison in gate.comparisons if comparison.pass_ == _framework.FORWARD}
+    leaves = {comparison.leaf for comparison in gate.comparisons if comparison.pass_ == framework.FORWARD}
     return Rung(
         STRUCTURE, PASS, (f"names, shapes and dtypes of {_count_text(len(leaves), 'output')} are the original's",)
     )
@@ -50,7 +48,7 @@ def forward(parity: Parity) -> Rung:
         comparison
         for name in _FORWARD_GATES
         if name in parity.gates
-        for comparison in _failing(parity.gates[name].comparisons, (_framework.FORWARD,))
+        for comparison in _failing(parity.gates[name].comparisons, (framework.FORWARD,))
     ]
     silent = [
         gate.reason for name in _FORWARD_GATES if (gate := parity.gates.get(name)) is not None
@@ -71,7 +69,7 @@ def gradients(parity: Parity) -> Rung:
         comparison
         for name in (GRADIENTS, "structure", "stability")
         if name in parity.gates
-        for comparison in _failing(parity.gates[name].comparisons, (_framework.GRADIENTS,))
+        for comparison in _failing(parity.gates[name].comparisons, (framework.GRADIENTS,))
     ]
     if failing or gate.verdict == FAIL:
         return _fail(GRADIENTS, failing, gate.reason)

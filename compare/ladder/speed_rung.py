@@ -10,7 +10,7 @@ from compare.record.timing_part import Ratio, Timing
 from compare.record.vocabulary import FAIL, PASS
 from compare.record.workload_part import Workload
 from compare.run import whole_run
-from workloads._modes import PORT, recorded_pair
+from workloads.core.modes import PORT, recorded_pair
 
 
 def speed(request: Request, reporter: Reporter) -> Rung:

@@ -13,7 +13,7 @@ from compare.recompilation.same_results import call_unlike
 from compare.record.clustering_part import BOUNDARY, ClusteredGraph
 from compare.record.ledger_part import SideLedger
 from compare.record.limit_part import Limit, LimitWay, is_as_stated
-from workloads._spec import Arrays
+from workloads.core.spec import Arrays
 from workloads.limits._statement import Raised, Way
 
 EAGER = "tf/eager"

@@ -26,14 +26,14 @@ from compare.sides import requests
 from compare.sides._side import BadTarget, Missing, NoDevice, Side, SideError
 from compare.sides.client import LiveSide
 from compare.sides.workers import WorkerSet
-from workloads._arrays import draw
-from workloads._modes import parse_mode
-from workloads._recompiling import Staging
-from workloads._spec import Arrays, Workload
+from workloads.core.arrays import draw
+from workloads.core.modes import parse_mode
+from workloads.core.spec import Arrays, Workload
 from workloads.gotchas._gotcha import NAIVE
 from workloads.limits._limit import WITHIN, limits
 from workloads.limits._statement import Statement, statements
 from workloads.limits.recompilation import STREAMS, jax_target, tf_target
+from workloads.protocol.recompiling import Staging
 
 _PACKAGES = {"tf": "tf_reference.limits", "jax": "jaxport.limits"}
 

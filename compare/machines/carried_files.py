@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from compare.errors import RequestError
-from workloads._foreign import MEBIBYTE
+from workloads.core.foreign import MEBIBYTE
 
 MOST_BYTES = 512 * MEBIBYTE
 MOST_FILES = 10_000

@@ -32,7 +32,7 @@ from compare.sides.client import LiveSide, Stalled
 from compare.sides.methods import request
 from compare.sides.ray_host import RayHost
 from compare.sides.workers import WorkerSet
-from workloads._declared import AnyWorkload
+from workloads.core.declared import AnyWorkload
 
 RAY = "ray"
 HERE = "this machine"

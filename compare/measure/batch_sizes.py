@@ -16,9 +16,9 @@ from compare.record.workload_part import Failure
 from compare.sides import requests
 from compare.sides._side import SideError
 from compare.sides.workers import failure_of
-from workloads._declared import AnyWorkload
-from workloads._framework import STEP
-from workloads._modes import Mode
+from workloads.core.declared import AnyWorkload
+from workloads.core.modes import Mode
+from workloads.protocol.framework import STEP
 
 MODES: Mapping[str, Sequence[str]] = {"tf": ("eager", "graph", "jit"), "jax": ("jit", "donated")}
 """Operation by operation, as a graph, and compiled; with the state updated in place and without."""

@@ -19,7 +19,7 @@ from compare.sides import requests
 from compare.sides._side import Side, SideError
 from compare.sides.client import LiveSide
 from compare.sides.workers import WorkerSet
-from workloads._modes import TF
+from workloads.core.modes import TF
 
 BEFORE, AFTER, AGAIN = "before", "after", "before, again"
 """The processes of one pair: the last is the control, identical code in another process."""

@@ -14,8 +14,8 @@ from compare.progress import Reporter
 from compare.record.timing_part import Timing
 from compare.record.workload_part import Failure
 from compare.sides.pool import Source
-from workloads._declared import AnyWorkload
-from workloads._modes import CONTROL_NAMES
+from workloads.core.declared import AnyWorkload
+from workloads.core.modes import CONTROL_NAMES
 
 
 def null_runs(

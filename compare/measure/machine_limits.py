@@ -16,8 +16,8 @@ from compare.record.vocabulary import PASS_WORDS
 from compare.record.workload_part import Workload
 from compare.sides import requests
 from compare.sides._side import Side, SideError
-from workloads._device import CPU, ON_CPU, TF32, Device
-from workloads._framework import UNROLLED, Program, default_pass
+from workloads.core.device import CPU, ON_CPU, TF32, Device
+from workloads.protocol.framework import UNROLLED, Program, default_pass
 
 TIMES_THE_CACHE = 4
 """A working set so much larger than the last cache lies in memory."""

@@ -19,8 +19,8 @@ from compare.record.workload_part import Failure
 from compare.sides import requests
 from compare.sides._side import SIDES, SideError
 from compare.sides.workers import WorkerSet, failure_of
-from workloads._device import CPU
-from workloads._framework import STEP
+from workloads.core.device import CPU
+from workloads.protocol.framework import STEP
 
 
 @dataclass

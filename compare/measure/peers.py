@@ -23,10 +23,10 @@ from compare.record.vocabulary import FAIL, NOT_APPLICABLE, NOT_JUDGED, PASS, Ju
 from compare.sides import requests
 from compare.sides._side import Side, SideError, Unavailable
 from compare.sides.peers import PEERS
-from workloads._framework import FORWARD, STEP, is_kinks
-from workloads._modes import PEER_NAME, Mode, parse_mode
-from workloads._precision import narrow_dtype
-from workloads._spec import Arrays
+from workloads.core.modes import PEER_NAME, Mode, parse_mode
+from workloads.core.precision import narrow_dtype
+from workloads.core.spec import Arrays
+from workloads.protocol.framework import FORWARD, STEP, is_kinks
 
 UNAVAILABLE: Final = "unavailable"
 

@@ -24,8 +24,8 @@ from compare.sides.client import LiveSide
 from compare.sides.pool import Source, live_device
 from compare.sides.settings import Settings
 from compare.sides.workers import WorkerSet, failure_of
-from workloads._device import Device
-from workloads._modes import Mode
+from workloads.core.device import Device
+from workloads.core.modes import Mode
 
 REPEATS = 3
 OBJECT_FILES = "*.o"

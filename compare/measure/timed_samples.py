@@ -12,10 +12,10 @@ from compare.record import timing_part
 from compare.record.timing_part import Attribution, Threads, Timing
 from compare.record.workload_part import Failure
 from compare.sides._side import SIDES
-from workloads import _modes
-from workloads._modes import CONTROL_NAMES, Arm, Mode
+from workloads.core import modes
+from workloads.core.modes import CONTROL_NAMES, Arm, Mode
 
-PUBLIC = _modes.Pair(_modes.JAX_JIT, _modes.TF_JIT)
+PUBLIC = modes.Pair(modes.JAX_JIT, modes.TF_JIT)
 """The ratio that is attributed."""
 
 

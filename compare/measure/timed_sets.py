@@ -29,9 +29,9 @@ from compare.sides.renewal import changed_by
 from compare.sides.replies import Changed
 from compare.sides.settings import Settings
 from compare.sides.workers import WorkerSet, failure_of
-from workloads._device import Device
-from workloads._framework import Program
-from workloads._modes import CELLS, IN_OTHER_PROCESSES, JAX, JAX_JIT, JAX_RETAINED, JAX_SYNCHRONOUS, Arm, Mode
+from workloads.core.device import Device
+from workloads.core.modes import CELLS, IN_OTHER_PROCESSES, JAX, JAX_JIT, JAX_RETAINED, JAX_SYNCHRONOUS, Arm, Mode
+from workloads.protocol.framework import Program
 
 FILLING = 4
 """How often calls are counted before they count where memory is retained: the first ones still map it."""
@@ -79,7 +79,7 @@ class _Process:
 
     Attributes:
       copy: its number; 1 and 2 are alike.
-      instead: of `workloads._modes.IN_OTHER_PROCESSES`, what the port's `jit` is there; None where settings are ours.
+      instead: a mode of `workloads.core.modes.IN_OTHER_PROCESSES` that the port's `jit` is there; None: our settings.
     """
 
     side: str

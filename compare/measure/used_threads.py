@@ -9,8 +9,8 @@ from compare.hlo import probes
 from compare.record.timing_part import Bound, Threads
 from compare.sides import requests
 from compare.sides._side import Side
-from workloads._device import CPU, ON_CPU, Device
-from workloads._framework import Program
+from workloads.core.device import CPU, ON_CPU, Device
+from workloads.protocol.framework import Program
 
 SIDE = 2048
 """The side of the matrices: a call takes 40 ms or more, which no start of a thread disturbs."""

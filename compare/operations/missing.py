@@ -9,8 +9,8 @@ from typing import Literal
 
 from compare.counterparts.raw_operations import PLUMBING, RawOperation, RawTable
 from compare.operations.finding import Finder, Found
-from workloads._inspection import Operation
-from workloads._raw_operations import XLA_DEVICE
+from workloads.protocol.inspection import Operation
+from workloads.protocol.raw_operations import XLA_DEVICE
 
 Lack = Literal["compile", "counterpart"]
 

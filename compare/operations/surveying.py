@@ -13,7 +13,7 @@ from compare.counterparts import raw_operations, rows
 from compare.counterparts.raw_operations import PLUMBING, RawOperation, RawTable
 from compare.inputs.functions import parse_input
 from compare.sides.operation_worker import OperationWorker
-from workloads._raw_operations import NOT_TRIED, XLA_DEVICE, Expression, Registered, Traced, Trial, Tried
+from workloads.protocol.raw_operations import NOT_TRIED, XLA_DEVICE, Expression, Registered, Traced, Trial, Tried
 
 _VERSION = re.compile(r"V\d+$")
 _UNTRIED = Trial(NOT_TRIED)

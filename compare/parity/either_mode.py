@@ -14,7 +14,7 @@ from compare.parity.holding import Held
 from compare.parity.messages import Place
 from compare.parity.own_modes import disagreement, found_in_double, held_elsewhere, other_leaf, other_scales
 from compare.record.vocabulary import PASS
-from workloads._spec import Arrays
+from workloads.core.spec import Arrays
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,25 @@ import numpy as np
 from compare.parity.bands import Scales, bands_of
 from compare.parity.measure import UNIT_ROUNDOFF, WIDE, largest
 from compare.record.workload_part import Failure
-from workloads import _modes
-from workloads._framework import GRADIENTS, STEP, is_kinks
-from workloads._spec import Arrays, Deviation
-from workloads._trajectory import kept_as
+from workloads.core.modes import (
+    JAX,
+    JAX_TUNED,
+    PORT,
+    TF,
+    TF_APART,
+    TF_AUTOCLUSTER,
+    TF_EAGER,
+    TF_GRAPH,
+    TF_HANDWRITTEN,
+    TF_JIT,
+    TF_KERAS,
+    TF_KERAS_GRAPH,
+    TF_KERAS_STEPS,
+    parse_mode,
+)
+from workloads.core.spec import Arrays, Deviation
+from workloads.protocol.framework import GRADIENTS, STEP, is_kinks
+from workloads.protocol.trajectory import kept_as
 
 Value = TypeVar("Value")
 
@@ -24,18 +39,15 @@ FLOAT32, FLOAT64 = "float32", "float64"
 TRAJECTORY = "trajectory"
 """The ordinary training run as a case of the pass "step"; those that start farther on have names of their own."""
 
-TF_REFERENCE = str(_modes.TF_EAGER)
-TF_XLA = str(_modes.TF_JIT)
-PORT = str(_modes.PORT)
-TUNED = str(_modes.JAX_TUNED)
+TF_REFERENCE = str(TF_EAGER)
+TF_XLA = str(TF_JIT)
+PORT = str(PORT)
+TUNED = str(JAX_TUNED)
 
-REFERENCES = tuple(map(str, (_modes.TF_GRAPH, _modes.TF_AUTOCLUSTER, _modes.TF_JIT)))
+REFERENCES = tuple(map(str, (TF_GRAPH, TF_AUTOCLUSTER, TF_JIT)))
 """Modes that replace TensorFlow's eager mode if it cannot run a pass, in this order."""
 
-FURTHER = tuple(
-    str(mode)
-    for mode in (_modes.TF_KERAS, _modes.TF_KERAS_GRAPH, _modes.TF_KERAS_STEPS, _modes.TF_HANDWRITTEN, _modes.TF_APART)
-)
+FURTHER = tuple(str(mode) for mode in (TF_KERAS, TF_KERAS_GRAPH, TF_KERAS_STEPS, TF_HANDWRITTEN, TF_APART))
 """TensorFlow's modes that run something else than the twin's own functions: judged like the port, and no measure of
 TensorFlow's own noise, since a wrong one would excuse a wrong port."""
 
@@ -217,7 +229,7 @@ class Evidence:
     def is_at_fault(self, source: str, pass_: str) -> bool:
         """Whether a run is missing because the port does not compute it: no worker was lost, and no side refused."""
         side, _, mode = source.partition("/")
-        if side == _modes.TF or any(failure.lost for failure in self.failures if failure.side == side):
+        if side == TF or any(failure.lost for failure in self.failures if failure.side == side):
             return False
         return not any(
             refusal.side == side and refusal.of_pass == pass_ and refusal.mode in ("", mode)
@@ -244,7 +256,7 @@ class Evidence:
 
 def side_of(source: str) -> str:
     """The side of a mode such as "jax/jit"; of float64 arrays, which have no mode, the side that is named."""
-    return source if source in (_modes.TF, _modes.JAX) else _modes.parse_mode(source).side
+    return source if source in (TF, JAX) else parse_mode(source).side
 
 
 def _sort_cases(cases: Set[str]) -> tuple[str, ...]:
@@ -277,7 +289,7 @@ def double_mode(evidence: Evidence, side: str) -> str:
       side: "tf" or "jax".
     """
     modes = sorted(mode for mode, dtype in evidence.trajectories if dtype == FLOAT64 and side_of(mode) == side)
-    defaults = promoted_mode(side), TF_REFERENCE if side == _modes.TF else evidence.port
+    defaults = promoted_mode(side), TF_REFERENCE if side == TF else evidence.port
     return next((mode for mode in (*defaults, *modes) if mode in modes), "")
 
 
@@ -287,7 +299,7 @@ def trajectories_as_runs(evidence: Evidence) -> Evidence:
         (mode, STEP, TRAJECTORY): run for (mode, dtype), run in evidence.trajectories.items() if dtype == "float32"
     }
     doubles = {key: run for key, run in evidence.doubles.items() if key[1] == STEP}
-    for side in (_modes.TF, _modes.JAX):
+    for side in (TF, JAX):
         if mode := double_mode(evidence, side):
             doubles[side, STEP, TRAJECTORY] = evidence.trajectories[mode, FLOAT64]
     return replace(evidence, outputs=outputs, doubles=doubles, trajectories={})

@@ -16,7 +16,7 @@ from compare.parity.messages import Place
 from compare.parity.own_modes import DISAGREES
 from compare.record.parity_part import Comparison, Disagreement
 from compare.record.vocabulary import FAIL, NOT_JUDGED, PASS, Composed
-from workloads._spec import Arrays
+from workloads.core.spec import Arrays
 
 Noise = Mapping[tuple[str, str, str], float]
 

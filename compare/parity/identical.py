@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from compare.parity.evidence import Evidence
-from workloads._framework import FORWARD, GRADIENTS
-from workloads._spec import Arrays
+from workloads.core.spec import Arrays
+from workloads.protocol.framework import FORWARD, GRADIENTS
 
 
 def bit_equal(evidence: Evidence) -> tuple[str, ...]:

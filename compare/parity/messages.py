@@ -9,7 +9,7 @@ import numpy as np
 
 from compare.parity.breaks import Broken, Extent
 from compare.parity.measure import Distance
-from workloads._spec import Deviation
+from workloads.core.spec import Deviation
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from compare.parity.evidence import TF_REFERENCE, Evidence
 from compare.parity.measure import is_float, largest, pattern, scale_of, unlike, wide
 from compare.parity.messages import Place, modes_disagree
 from compare.record.parity_part import Disagreement
-from workloads._framework import FORWARD
-from workloads._spec import Arrays
+from workloads.core.spec import Arrays
+from workloads.protocol.framework import FORWARD
 
 DISAGREES = 2.0**-12
 """Relative: modes of one function that are further apart than this compute something else; rounding of any kind that

@@ -16,8 +16,8 @@ from compare.parity.holding import Bound, Context, Held, hold, mismatch, missing
 from compare.parity.measure import SEMANTICS_BOUND, UNIT_ROUNDOFF, WIDE, Distance, distance, is_float
 from compare.parity.messages import Place
 from compare.parity.own_modes import nearest
-from workloads._framework import GRADIENTS
-from workloads._spec import FLOAT8
+from workloads.core.spec import FLOAT8
+from workloads.protocol.framework import GRADIENTS
 
 CONSTANTS_FACTOR = 4
 """The spread was measured on a few perturbations, each side has constants of its own."""

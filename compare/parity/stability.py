@@ -14,8 +14,8 @@ from compare.parity.breaks import Broken, Extent, Outcome, Reached
 from compare.parity.measure import is_float, pattern, wide
 from compare.record.parity_part import Comparison
 from compare.record.vocabulary import FAIL, PASS, Judgement
-from workloads._spec import STABILITY, Arrays
-from workloads._sweeps import Probe
+from workloads.core.spec import STABILITY, Arrays
+from workloads.core.sweeps import Probe
 
 HOLDS, BREAKS, BETTER, BOTH = "holds", "port breaks", "port is better", "both break"
 UNJUDGED = "nothing to judge"

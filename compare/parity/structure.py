@@ -13,8 +13,8 @@ from compare.parity.measure import Distance, exact_distance, is_float, largest, 
 from compare.parity.messages import Place
 from compare.parity.own_modes import followed_exactly, report_disagreement
 from compare.record.parity_part import Disagreement
-from workloads._framework import FORWARD, GRADIENTS
-from workloads._spec import Arrays
+from workloads.core.spec import Arrays
+from workloads.protocol.framework import FORWARD, GRADIENTS
 
 GATE = "structure"
 

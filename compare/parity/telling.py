@@ -8,7 +8,7 @@ import numpy as np
 
 from compare.parity.evidence import TF_REFERENCE, Evidence
 from compare.parity.measure import SEMANTICS_BOUND, is_float, wide
-from workloads._framework import FORWARD
+from workloads.protocol.framework import FORWARD
 
 
 def constants(evidence: Evidence) -> dict[str, str]:

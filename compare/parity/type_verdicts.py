@@ -16,9 +16,9 @@ from compare.parity.structure import GATE as STRUCTURE
 from compare.parity.structure import compare_structure
 from compare.record.datatypes_part import DIFFERS, HOLDS, OTHER_TYPE, REFERENCE, UNJUDGED, TypedMode
 from compare.record.vocabulary import FAIL
-from workloads._framework import FORWARD, is_kinks
-from workloads._modes import TF
-from workloads._spec import Arrays
+from workloads.core.modes import TF
+from workloads.core.spec import Arrays
+from workloads.protocol.framework import FORWARD, is_kinks
 
 FAILING = (DIFFERS, OTHER_TYPE)
 

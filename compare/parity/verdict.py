@@ -37,12 +37,12 @@ from compare.parity.structure import compare_structure
 from compare.parity.telling import constants
 from compare.record.parity_part import AtSize, Comparison, Deviation, Gate, Parity
 from compare.record.vocabulary import FAIL, NOT_APPLICABLE, NOT_JUDGED, PASS, compose
-from workloads import _spec
-from workloads._dimensions import describe_dimensions
-from workloads._framework import FORWARD, GRADIENTS, KINKS, STEP, is_kinks
-from workloads._modes import JAX, TF
-from workloads._spec import STABILITY
-from workloads._trajectory import LOSS, kept_as
+from workloads.core import spec
+from workloads.core.dimensions import describe_dimensions
+from workloads.core.modes import JAX, TF
+from workloads.core.spec import STABILITY
+from workloads.protocol.framework import FORWARD, GRADIENTS, KINKS, STEP, is_kinks
+from workloads.protocol.trajectory import LOSS, kept_as
 
 
 def judge(evidence: Evidence) -> Parity:
@@ -80,7 +80,7 @@ def judge_held(evidence: Evidence, leaves: Leaves) -> Parity:
     )
 
 
-def with_sweep(parity: Parity, workload: str, swept: Swept, deviations: Sequence[_spec.Deviation]) -> Parity:
+def with_sweep(parity: Parity, workload: str, swept: Swept, deviations: Sequence[spec.Deviation]) -> Parity:
     """The parity with its last gate judged."""
     bound = max((deviation.bound for deviation in deviations), default=0.0)
     comparisons = tuple(comparison(reach, swept.dtype, bound) for reach in swept.reached)
@@ -301,7 +301,7 @@ def _deviations(evidence: Evidence, name: str, leaves: Sequence[Held]) -> Iterat
     yield from _record_derivations(evidence, leaves)
 
 
-def _record_declarations(deviations: Sequence[_spec.Deviation], largest_error: float | None) -> Iterator[Deviation]:
+def _record_declarations(deviations: Sequence[spec.Deviation], largest_error: float | None) -> Iterator[Deviation]:
     """Record a workload's declarations for a gate, with the largest error of all that they cover."""
     for deviation in deviations:
         yield Deviation(

@@ -15,7 +15,7 @@ from compare.prove import cells
 from compare.record.plan_part import JudgedLayout
 from compare.sides._side import SideError
 from compare.sides.device_worker import DeviceWorker
-from workloads._spec import Arrays
+from workloads.core.spec import Arrays
 
 DEVICES = (4, 2)
 """The first that a layout fits."""

@@ -8,8 +8,8 @@ from typing import Literal
 
 from compare.errors import RequestError
 from compare.sides.replies import Sharding
-from workloads import _mesh_rules
-from workloads._framework import WEIGHTS, Parameter, Program
+from workloads.core import mesh_rules
+from workloads.protocol.framework import WEIGHTS, Parameter, Program
 
 LayoutName = Literal["data", "fsdp", "tensor", "data x tensor"]
 LAYOUTS: tuple[LayoutName, ...] = ("data", "fsdp", "tensor", "data x tensor")
@@ -48,7 +48,7 @@ def layout(name: LayoutName, devices: int, island: int, program: Program) -> Lay
     """
     if name in ("data", "fsdp"):
         return Layout(name, {DATA: devices})
-    note = MEGATRON if _mesh_rules.is_transformer(_weights(program)) else GENERIC
+    note = MEGATRON if mesh_rules.is_transformer(_weights(program)) else GENERIC
     if name == "tensor":
         mesh_layout = Layout(name, {MODEL: devices}, note)
         _check(mesh_layout, program)
@@ -122,12 +122,12 @@ def _of_weight(mesh_layout: Layout, parameter: Parameter) -> Sequence[str]:
         return _largest_axis(parameter.shape, mesh_layout.axes[DATA])
     if MODEL not in mesh_layout.axes:
         return _whole(parameter)
-    axis, _ = _mesh_rules.split_axis(parameter.name, parameter.shape, mesh_layout.note == MEGATRON)
+    axis, _ = mesh_rules.split_axis(parameter.name, parameter.shape, mesh_layout.note == MEGATRON)
     return _whole(parameter) if axis is None else _split(parameter.shape, axis, MODEL)
 
 
 def _check(mesh_layout: Layout, program: Program) -> None:
-    why = _mesh_rules.why_undivided(_weights(program), mesh_layout.axes[MODEL])
+    why = mesh_rules.why_undivided(_weights(program), mesh_layout.axes[MODEL])
     if why:
         raise Unfit(why)
 
@@ -138,7 +138,7 @@ def _weights(program: Program) -> dict[str, Sequence[int]]:
 
 def _largest_axis(shape: Sequence[int], count: int) -> Sequence[str]:
     """The largest axis that divides; whole where none does."""
-    axis = _mesh_rules.largest_axis(shape, count)
+    axis = mesh_rules.largest_axis(shape, count)
     return ("",) * len(shape) if axis is None else _split(shape, axis, DATA)
 
 

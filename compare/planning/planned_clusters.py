@@ -26,7 +26,7 @@ from compare.record.base import require
 from compare.record.plan_part import CollectiveGroup, PlannedCluster, PlannedLayout
 from compare.sides._side import SideError
 from compare.sides.device_worker import DeviceWorker, missing
-from workloads._distributing import Collective
+from workloads.protocol.distributing import Collective
 
 USUAL_BATCH = 64
 MOST_A_DEVICE = 4096

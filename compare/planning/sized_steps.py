@@ -22,10 +22,10 @@ from compare.prove.subjects import twin_of
 from compare.record.base import require
 from compare.sides import requests
 from compare.sides.pool import Pool
-from workloads._declared import AnyWorkload
-from workloads._framework import STEP, Platform, Program
-from workloads._modes import JAX
-from workloads._spec import Arrays, Workload
+from workloads.core.declared import AnyWorkload
+from workloads.core.modes import JAX
+from workloads.core.spec import Arrays, Workload
+from workloads.protocol.framework import STEP, Platform, Program
 
 LAYERS = "layers"
 WIDTH = 4

@@ -22,7 +22,7 @@ from compare.porting.variable_names import Variables
 from compare.porting.written_calls import expression, for_each_step
 from compare.porting.written_layers import Parts
 from compare.porting.written_operations import MODULE
-from workloads._architecture import Call, Traced
+from workloads.protocol.architecture import Call, Traced
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from compare.porting.safe_expressions import UnwritableError, argument
 from compare.weights.rule import Counterpart
-from workloads._architecture import Call, Tensor
-from workloads._inspection import Plain
-from workloads._transfer import SourceLayer
+from workloads.protocol.architecture import Call, Tensor
+from workloads.protocol.inspection import Plain
+from workloads.protocol.transfer import SourceLayer
 
 TRAINING = "training"
 ALWAYS: Mapping[str, bool] = {"training=True": True, "training=False": False}

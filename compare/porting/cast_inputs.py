@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from compare.porting.safe_expressions import tensors_of
-from workloads._architecture import Call, Graph
-from workloads._transfer import SourceLayer
+from workloads.protocol.architecture import Call, Graph
+from workloads.protocol.transfer import SourceLayer
 
 _FLOATS = ("bfloat16", "float16", "float32", "float64")
 """From the narrowest to the widest."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from compare.porting.identifiers import Names
 from compare.porting.safe_expressions import tensors
 from compare.porting.unwritten_places import Place
-from workloads._architecture import Graph
+from workloads.protocol.architecture import Graph
 
 
 @dataclass

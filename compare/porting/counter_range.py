@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from compare.porting.safe_expressions import UnwritableError
-from workloads._function_graph import Body, FunctionGraph, Node
+from workloads.protocol.function_graph import Body, FunctionGraph, Node
 
 STEPS = 1_000_000
 """A training step has to be right up to so many updates."""

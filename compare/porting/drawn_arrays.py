@@ -10,7 +10,7 @@ from compare.porting.losses_by_name import takes_classes, takes_shares
 from compare.porting.safe_expressions import tensors
 from compare.porting.trained_outputs import trained_outputs
 from compare.porting.written_classes import Written
-from workloads._architecture import Architecture, Graph, Tensor, TracedStep
+from workloads.protocol.architecture import Architecture, Graph, Tensor, TracedStep
 
 Arrays = Mapping[str, DrawnInput]
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from compare.errors import RequestError
 from compare.porting.safe_expressions import apart, tensors
-from workloads._architecture import Architecture, Graph, Tensor, drawn_size
-from workloads._transfer import SourceLayer
+from workloads.protocol.architecture import Architecture, Graph, Tensor, drawn_size
+from workloads.protocol.transfer import SourceLayer
 
 EMBEDDINGS = frozenset({"Embedding", "ReversibleEmbedding"})
 """Layers that look up tokens, of which they make integers."""

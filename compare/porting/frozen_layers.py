@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from compare.porting.written_classes import Written
-from workloads._architecture import Architecture
-from workloads._transfer import SourceLayer
+from workloads.protocol.architecture import Architecture
+from workloads.protocol.transfer import SourceLayer
 
 
 def frozen_places(architecture: Architecture, source: Written) -> Sequence[str]:

@@ -12,7 +12,7 @@ from compare.porting.functions.statements import TOKEN, Definition, Line, Statem
 from compare.porting.functions.written_values import Value
 from compare.porting.safe_expressions import UnwritableError
 from compare.porting.taped_functions import Tape, TapedFunctions, number_of
-from workloads._function_graph import Node, Place
+from workloads.protocol.function_graph import Node, Place
 
 _OF_ELEMENTS = frozenset({
     "Mul", "AddV2", "Add", "Sub", "RealDiv", "Neg", "Abs", "Sign", "Square", "Sqrt", "Rsqrt", "Maximum", "Minimum",

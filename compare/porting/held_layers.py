@@ -8,8 +8,8 @@ from compare.porting.class_text import WrittenClass
 from compare.porting.safe_expressions import UnwritableError
 from compare.porting.written_calls import ATTENTION_MASKS
 from compare.porting.written_layers import parts_of
-from workloads._architecture import Architecture, Graph
-from workloads._transfer import SourceLayer
+from workloads.protocol.architecture import Architecture, Graph
+from workloads.protocol.transfer import SourceLayer
 
 
 class HeldLayers:

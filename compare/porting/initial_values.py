@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable, Mapping
 
 from compare.weights.transforms import without_x64
-from workloads._inspection import Config
-from workloads._spec import is_float
-from workloads._transfer import Leaf
+from workloads.core.spec import is_float
+from workloads.protocol.inspection import Config
+from workloads.protocol.transfer import Leaf
 
 _KEY = "rngs.params()"
 _SCALED = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from compare.porting.identifiers import comment_text
-from workloads._architecture import Piped
+from workloads.protocol.architecture import Piped
 
 
 def pipeline_line(stage: Piped) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from compare.porting.safe_expressions import UnwritableError, literal
 from compare.porting.traced_functions import function_name, takes_numbers_of_classes
-from workloads._architecture import Described
+from workloads.protocol.architecture import Described
 
 _ALIASES = {
     "mse": "MeanSquaredError", "mean_squared_error": "MeanSquaredError", "MSE": "MeanSquaredError",

@@ -30,9 +30,9 @@ from compare.porting.unwritten_places import CALL, Place
 from compare.porting.written_classes import Written
 from compare.porting.written_layers import Parts, parts_of
 from compare.porting.written_operations import MODULE
-from workloads._architecture import Architecture, Graph
-from workloads._spec import is_float
-from workloads._transfer import KERAS_LAYERS, Leaf, SourceLayer
+from workloads.core.spec import is_float
+from workloads.protocol.architecture import Architecture, Graph
+from workloads.protocol.transfer import KERAS_LAYERS, Leaf, SourceLayer
 
 _SPACE = "\n\n\n"
 """Between two classes."""

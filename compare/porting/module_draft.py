@@ -16,9 +16,9 @@ from compare.porting.safe_expressions import apart, tensors
 from compare.porting.styles import Style
 from compare.porting.unwritten_places import Place
 from compare.porting.written_blocks import Blocks
-from workloads._architecture import TUPLE, Architecture, Graph
-from workloads._inspection import Plain
-from workloads._transfer import SourceLayer
+from workloads.protocol.architecture import TUPLE, Architecture, Graph
+from workloads.protocol.inspection import Plain
+from workloads.protocol.transfer import SourceLayer
 
 
 class Draft:

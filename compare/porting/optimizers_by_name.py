@@ -8,8 +8,8 @@ import numpy as np
 
 from compare.porting.safe_expressions import UnwritableError, literal
 from compare.porting.traced_functions import function_name
-from workloads._architecture import Described
-from workloads._inspection import Plain
+from workloads.protocol.architecture import Described
+from workloads.protocol.inspection import Plain
 
 _BY_NAME: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "SGD": ("sgd", ("momentum", "nesterov")),

@@ -13,8 +13,8 @@ from compare.porting.written_classes import Written
 from compare.weights.all_rules import rules_of
 from compare.weights.matching import join_path
 from compare.weights.transforms import IDENTITY, Identity, Permute, Reshape, Split, Transform, Transpose
-from workloads._architecture import Architecture, Graph, Penalty
-from workloads._transfer import SourceLayer
+from workloads.protocol.architecture import Architecture, Graph, Penalty
+from workloads.protocol.transfer import SourceLayer
 
 ADDED = "penalty"
 """The variable of a method that sums the penalties of activities."""

@@ -12,7 +12,7 @@ from compare.porting.port_source import Sizes, port_name
 from compare.porting.safe_expressions import tensors
 from compare.porting.training_source import Training
 from compare.porting.written_classes import Written
-from workloads._architecture import Architecture, Tensor, drawn_size
+from workloads.protocol.architecture import Architecture, Tensor, drawn_size
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,8 @@ from compare.porting.port_builders import (
 from compare.porting.port_folders import PORT
 from compare.porting.training_source import Training
 from compare.porting.written_classes import Written
-from workloads._architecture import Architecture, Tensor, drawn_size
-from workloads._precision import NARROW
+from workloads.core.precision import NARROW
+from workloads.protocol.architecture import Architecture, Tensor, drawn_size
 
 _BATCHES = 4
 BATCH = 4

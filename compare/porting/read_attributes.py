@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from compare.porting.safe_expressions import UnwritableError
-from workloads._inspection import Plain
-from workloads._transfer import KERAS_LAYERS, SourceLayer
+from workloads.protocol.inspection import Plain
+from workloads.protocol.transfer import KERAS_LAYERS, SourceLayer
 
 OF_WEIGHTS = frozenset({
     "units", "filters", "kernel_size", "depth_multiplier", "input_dim", "output_dim", "key_dim", "value_dim",

@@ -26,7 +26,7 @@ from compare.porting.training_source import Training
 from compare.porting.unwritten_places import Place
 from compare.porting.written_classes import Written
 from compare.porting.written_operations import MODULE
-from workloads._architecture import Architecture, Graph, Tensor
+from workloads.protocol.architecture import Architecture, Graph, Tensor
 
 _STRING = "string"
 PORT = "rest.py"

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from compare.porting.regular_arrays import MOST_IN_TEXT, keep, regular
-from workloads._architecture import CONSTANT, ELLIPSIS, SLICE, TENSOR, TUPLE, UNKNOWN, Call
+from workloads.protocol.architecture import CONSTANT, ELLIPSIS, SLICE, TENSOR, TUPLE, UNKNOWN, Call
 
 _ROOTS = frozenset(
     {"jax", "jnp", "nnx", "nn", "jaxport", "optax", "self", "len", "rngs", "float", "math", "int", "bool", "CONSTANTS"}

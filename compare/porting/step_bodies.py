@@ -15,8 +15,8 @@ from compare.porting.safe_expressions import UnwritableError, apart, argument
 from compare.porting.safe_expressions import tensors as numbers_in
 from compare.porting.taped_functions import Surroundings, number_of
 from compare.porting.traced_methods import DRAWS, draw
-from workloads._architecture import ASSIGN, CLIP, LAYER_CALL, LOGITS, LOSS, METRIC, UPDATE, TracedStep
-from workloads._function_graph import Node
+from workloads.protocol.architecture import ASSIGN, CLIP, LAYER_CALL, LOGITS, LOSS, METRIC, UPDATE, TracedStep
+from workloads.protocol.function_graph import Node
 
 
 class StepBody(GradientUpdates):

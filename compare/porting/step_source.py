@@ -22,9 +22,9 @@ from compare.porting.traced_functions import function_lines, function_name
 from compare.porting.traced_methods import DRAWS, array_of
 from compare.porting.written_classes import Written
 from compare.weights.transforms import IDENTITY
-from workloads._architecture import ITERATIONS, Architecture, TracedStep
-from workloads._function_graph import Body
-from workloads._transfer import Leaf, SourceLayer
+from workloads.protocol.architecture import ITERATIONS, Architecture, TracedStep
+from workloads.protocol.function_graph import Body
+from workloads.protocol.transfer import Leaf, SourceLayer
 
 _RESERVED = ("model", "optimizer", "optimizers", "inputs", "targets", "train_step", "make_optimizer", "TRAINED", "nnx",
              "optax", "gradient")  # fmt: skip

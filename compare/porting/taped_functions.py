@@ -13,8 +13,8 @@ from compare.porting.functions.written_module import Module
 from compare.porting.functions.written_values import Value
 from compare.porting.safe_expressions import UnwritableError
 from compare.porting.traced_methods import DRAWS
-from workloads._architecture import ASSIGN, GRADIENT, LAYER_CALL, LOGITS, LOSS, UPDATE, TracedStep
-from workloads._function_graph import Body, Node, Place
+from workloads.protocol.architecture import ASSIGN, GRADIENT, LAYER_CALL, LOGITS, LOSS, UPDATE, TracedStep
+from workloads.protocol.function_graph import Body, Node, Place
 
 CHANGES = (UPDATE, ASSIGN)
 _NEVER_BEHIND = (GRADIENT, LAYER_CALL, LOSS, LOGITS)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from string import Formatter
 
 from compare.porting.safe_expressions import UnwritableError, literal
-from workloads._inspection import Plain
+from workloads.protocol.inspection import Plain
 
 _NONE = (None,)
 

@@ -11,7 +11,7 @@ from compare.porting.counter_range import require_range
 from compare.porting.identifiers import comment_text, identifier, snake
 from compare.porting.safe_expressions import UnwritableError
 from compare.porting.traced_methods import array_of, method_body
-from workloads._architecture import Call, Described, Graph, Inner
+from workloads.protocol.architecture import Call, Described, Graph, Inner
 
 _HEADS = {
     ("targets", "predictions"): "targets: jax.Array, predictions: jax.Array",

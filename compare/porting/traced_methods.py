@@ -17,8 +17,8 @@ from compare.porting.functions.written_module import LEFT_OUT, Module
 from compare.porting.functions.written_values import Value
 from compare.porting.safe_expressions import UnwritableError, argument
 from compare.porting.safe_expressions import tensors as numbers_in
-from workloads._architecture import LAYER_CALL, TENSOR, TUPLE, Call, Constant, Graph, Traced
-from workloads._function_graph import Node, Result
+from workloads.protocol.architecture import LAYER_CALL, TENSOR, TUPLE, Call, Constant, Graph, Traced
+from workloads.protocol.function_graph import Node, Result
 
 _READ: Mapping[str, Callable[[str], Any]] = {"b": lambda text: text == "True", "i": int, "u": int, "c": complex}
 """By the kind of a dtype, what reads an element; float does others."""

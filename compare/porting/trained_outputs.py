@@ -8,7 +8,7 @@ from typing import Any
 
 from compare.porting.losses_by_name import Operands
 from compare.porting.safe_expressions import UnwritableError, tensors
-from workloads._architecture import TUPLE, Architecture, Compiled, Described, Graph
+from workloads.protocol.architecture import TUPLE, Architecture, Compiled, Described, Graph
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from compare.porting.safe_expressions import UnwritableError, literal
 from compare.porting.trained_outputs import TrainedOutput, mask_names, only
 from compare.porting.training_parts import Parts, check_own, check_part
 from compare.porting.written_classes import Written
-from workloads._architecture import Architecture, Compiled, Described, LossTerm
-from workloads._precision import NARROW
+from workloads.core.precision import NARROW
+from workloads.protocol.architecture import Architecture, Compiled, Described, LossTerm
 
 
 def write_loss(

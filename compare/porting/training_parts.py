@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from compare.porting.identifiers import comment_text
 from compare.porting.safe_expressions import UnwritableError
 from compare.porting.traced_functions import function_lines
-from workloads._architecture import Compiled, Described, Inner
+from workloads.protocol.architecture import Compiled, Described, Inner
 
 
 @dataclass

@@ -9,7 +9,7 @@ from compare.porting.port_builders import WEIGHTS
 from compare.porting.port_folders import KEEPING, SCRIPT
 from compare.porting.training_source import Training
 from compare.porting.written_classes import Written
-from workloads._architecture import Architecture, Tensor
+from workloads.protocol.architecture import Architecture, Tensor
 
 CHECKPOINT = "checkpoint"
 

@@ -20,7 +20,7 @@ from compare.porting.trained_outputs import TrainedOutput, trained_outputs
 from compare.porting.training_loss import loss_terms, losses_of, write_loss
 from compare.porting.training_parts import Parts, check_own, check_part
 from compare.porting.written_classes import Written
-from workloads._architecture import Architecture, Clip, Compiled, Described, OwnStep
+from workloads.protocol.architecture import Architecture, Clip, Compiled, Described, OwnStep
 
 
 @dataclass(frozen=True)

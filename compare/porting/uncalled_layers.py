@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from compare.porting.unwritten_places import Place
-from workloads._architecture import UNKNOWN, Architecture
+from workloads.protocol.architecture import UNKNOWN, Architecture
 
 _WEIGHTS = ("Variable", "ResourceVariable")
 """Classes of weights, by which a call names an argument that is one."""

@@ -38,7 +38,7 @@ from compare.sides.weight_workers import KerasModel, WeightWorkers
 from compare.weights import carrying
 from compare.weights.planning import without_misfits
 from compare.writing import write_atomically
-from workloads._architecture import Architecture
+from workloads.protocol.architecture import Architecture
 
 MODEL, TRAINING = "model_jax.py", "training_jax.py"
 ORIGINAL = "original"

@@ -21,8 +21,8 @@ from compare.porting.safe_expressions import tensors, tensors_of
 from compare.porting.unwritten_places import Place
 from compare.porting.written_operations import MODULE
 from compare.weights.matching import join_path
-from workloads._architecture import Architecture, Call, Graph
-from workloads._transfer import SourceLayer
+from workloads.protocol.architecture import Architecture, Call, Graph
+from workloads.protocol.transfer import SourceLayer
 
 CallText = Callable[[str, Call, Mapping[int, str]], tuple[str, str]]
 """(path of a layer, its call, the texts of tensors) -> the expression of the call, a comment."""

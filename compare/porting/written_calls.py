@@ -14,7 +14,7 @@ from compare.porting.written_layers import OF_ALL_STEPS
 from compare.porting.written_recurrence import both_ways, over_steps
 from compare.weights.activations import ACTIVATIONS
 from compare.weights.rule import Counterpart
-from workloads._transfer import SourceLayer
+from workloads.protocol.transfer import SourceLayer
 
 _TOLD_ELSEWHERE = (
     *("activation=", "return_sequences=False", "synchronized="),

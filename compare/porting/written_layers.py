@@ -12,7 +12,7 @@ from compare.weights.all_rules import rules_of
 from compare.weights.constructors import constructor_text
 from compare.weights.linen_modules import NoLinenModuleError, linen_module
 from compare.weights.rule import ANY_MODULE, Counterpart, Module
-from workloads._transfer import SourceLayer
+from workloads.protocol.transfer import SourceLayer
 
 OF_ALL_STEPS = frozenset({"Dense", "Conv1D", "Conv2D", "Conv3D", "LayerNormalization", "Dropout"})
 """Layers whose modules take any leading axes: what TimeDistributed calls for each step is one call. A batch norm is

@@ -8,9 +8,9 @@ from typing import Any
 
 from compare.porting.safe_expressions import UnwritableError, argument, literal
 from compare.porting.templates_of_operations import TEMPLATES, fill
-from workloads._architecture import TENSOR, TUPLE, Call, Tensor
-from workloads._inspection import Plain
-from workloads._transfer import KERAS_LAYERS, SourceLayer
+from workloads.protocol.architecture import TENSOR, TUPLE, Call, Tensor
+from workloads.protocol.inspection import Plain
+from workloads.protocol.transfer import KERAS_LAYERS, SourceLayer
 
 MODULE = "keras.ops"
 assert MODULE != KERAS_LAYERS

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from compare.porting.calls_on_their_way import Caller
 from compare.porting.safe_expressions import UnwritableError, apart, argument
-from workloads._inspection import Plain
+from workloads.protocol.inspection import Plain
 
 _STATES = ("LSTM",)
 """Layers whose module has its states the other way round: cell, then hidden."""

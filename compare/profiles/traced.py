@@ -15,7 +15,7 @@ from compare.clusters.program_profile import CALLS, EAGER, NODE
 from compare.errors import RequestError
 from compare.profiles.shared_work import BEGINS, ENDS, HANDED, Tasks, pair_events
 from compare.record import profile_part
-from workloads._event_statistics import HLO, OF_GRAPH, ON_GPU
+from workloads.protocol.event_statistics import HLO, OF_GRAPH, ON_GPU
 
 _A_PROFILE = files.Expected(
     "a profile that jax.profiler or tf.profiler wrote",

@@ -27,8 +27,8 @@ from compare.sides import requests
 from compare.sides._side import SIDES, SideError
 from compare.sides.device_worker import DeviceWorker, Targets
 from compare.sides.pool import Pool
-from workloads._framework import STEP, Platform
-from workloads._modes import JAX, TF
+from workloads.core.modes import JAX, TF
+from workloads.protocol.framework import STEP, Platform
 
 MOST_INPUT_BYTES = 1 << 28
 """The most bytes of inputs of a batch to try: they are drawn here, however much memory the device has."""

@@ -34,8 +34,8 @@ from compare.prove.own_formula import FACTOR, LARGEST, NOTHING, ROUNDINGS, ordin
 from compare.prove.running import running
 from compare.record.vocabulary import FAIL
 from compare.sides._side import SIDES
-from workloads._framework import FORWARD, GRADIENTS, WEIGHTS, Program, Twin, is_kinks
-from workloads._spec import Arrays, ArraySpec
+from workloads.core.spec import Arrays, ArraySpec
+from workloads.protocol.framework import FORWARD, GRADIENTS, WEIGHTS, Program, Twin, is_kinks
 
 SAMPLES = 8
 """The most samples of a program with moved roundings."""

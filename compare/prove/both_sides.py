@@ -27,9 +27,9 @@ from compare.sides.process_state import is_ours
 from compare.sides.renewal import changed_by
 from compare.sides.replies import Changed
 from compare.sides.workers import failure_of
-from workloads._framework import FORWARD, PASSES, STEP, Program
-from workloads._modes import JAX, TF, Mode
-from workloads._tree import LONE
+from workloads.core.modes import JAX, TF, Mode
+from workloads.core.tree import LONE
+from workloads.protocol.framework import FORWARD, PASSES, STEP, Program
 
 
 @dataclass(frozen=True)

@@ -41,9 +41,9 @@ from compare.prove.step_states import GuidedRun
 from compare.prove.subjects import subjects
 from compare.record.vocabulary import FAIL, PASS_WORDS
 from compare.sides._side import SIDES
-from workloads._framework import STEP, Program, Twin
-from workloads._modes import JAX
-from workloads._trajectory import kept_as
+from workloads.core.modes import JAX
+from workloads.protocol.framework import STEP, Program, Twin
+from workloads.protocol.trajectory import kept_as
 
 Run = tuple[str, str]
 """A pass and a case."""

@@ -13,7 +13,7 @@ from compare.errors import RequestError
 from compare.inputs.at_size import Prepared
 from compare.sides import mapped
 from compare.sides.wire import WEIGHTS
-from workloads._spec import ArraySpec, Workload, ends_of, is_float, is_integer
+from workloads.core.spec import ArraySpec, Workload, ends_of, is_float, is_integer
 
 SIGNED, UNSIGNED = (-8, 8), (0, 16)
 """The range that integers are drawn from: that of int4 and uint4, so that every type gets the same numbers."""

@@ -22,9 +22,9 @@ from compare.record import program_parts
 from compare.record.workload_part import Failure
 from compare.sides import requests
 from compare.sides._side import Side, SideError
-from workloads import _modes
-from workloads._framework import Compiled, Optimized, Program
-from workloads._spec import Arrays
+from workloads.core import modes
+from workloads.core.spec import Arrays
+from workloads.protocol.framework import Compiled, Optimized, Program
 
 TENSORFLOW, DOUBLE = "tf@tf", "tf in float64"
 """The references of results; the second is used if they differ from the first, which may be inexact itself."""
@@ -69,7 +69,7 @@ def compile_cells(sides: Mapping[str, Side], deliveries: Mapping[str, Collected]
     modules: dict[str, CompiledProgram] = {}
     outputs: dict[str, Arrays] = {}
     losses: dict[str, SideError] = {}
-    for pairing in _modes.CELLS:
+    for pairing in modes.CELLS:
         cell, frontend, compiler = str(pairing), pairing.frontend, pairing.compiler
         program = deliveries[frontend].portable if frontend in deliveries else None
         if compiler not in sides or compiler in losses:
@@ -120,7 +120,7 @@ def disagreements(cells: Mapping[str, program_parts.Compiled]) -> list[Failure]:
     """Cells whose results are not those of TensorFlow's program: they computed something else."""
     return [
         Failure(
-            _modes.parse_cell(cell).compiler,
+            modes.parse_cell(cell).compiler,
             f"cell {cell}",
             f"its results differ from {compiled.held_against} by {compiled.error:.2g} of the largest value",
         )

@@ -28,9 +28,9 @@ from compare.sides._side import Side, SideError
 from compare.sides.client import LiveSide
 from compare.sides.settings import Settings
 from compare.sides.workers import WorkerSet
-from workloads._foreign import MEBIBYTE
-from workloads._framework import Clustered
-from workloads._modes import JAX, TF
+from workloads.core.foreign import MEBIBYTE
+from workloads.core.modes import JAX, TF
+from workloads.protocol.framework import Clustered
 
 STEPS = 3
 """Steps of the progress of one target: its clusters, then both whole programs."""

@@ -17,8 +17,9 @@ from compare.record.workload_part import Failure
 from compare.sides import requests
 from compare.sides._side import BadTarget, Side, SideError, Unavailable
 from compare.sides.workers import failure_of
-from workloads import _modes
-from workloads._framework import (
+from workloads.core.modes import ON_REQUEST, PORT, TF_EAGER, Mode
+from workloads.core.spec import Arrays
+from workloads.protocol.framework import (
     FORWARD,
     GRADIENTS,
     KINKS,
@@ -30,8 +31,6 @@ from workloads._framework import (
     Program,
     default_pass,
 )
-from workloads._modes import Mode
-from workloads._spec import Arrays
 
 FLOAT32, FLOAT64 = "float32", "float64"
 NATIVE_MODES = {"tf": ("eager", "graph"), "jax": ("jit",)}
@@ -195,7 +194,7 @@ def choose_modes(side: str, modes: requests.Modes, selection: Collection[Mode]) 
     """
 
     def is_chosen(mode: Mode) -> bool:
-        return mode in (*selection, _modes.TF_EAGER, _modes.PORT) if selection else mode not in _modes.ON_REQUEST
+        return mode in (*selection, TF_EAGER, PORT) if selection else mode not in ON_REQUEST
 
     return {pass_: [name for name in names if is_chosen(Mode(side, name))] for pass_, names in modes.items()}
 

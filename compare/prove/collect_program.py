@@ -17,8 +17,8 @@ from compare.record.program_parts import Profile
 from compare.record.workload_part import Failure
 from compare.sides import requests
 from compare.sides._side import Side, SideError
-from workloads._framework import STEP, Program
-from workloads._modes import TF_AUTOCLUSTER, TF_GRAPH
+from workloads.core.modes import TF_AUTOCLUSTER, TF_GRAPH
+from workloads.protocol.framework import STEP, Program
 
 GRAPH, AUTOCLUSTER = str(TF_GRAPH), str(TF_AUTOCLUSTER)
 

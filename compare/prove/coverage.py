@@ -11,9 +11,9 @@ from compare.hlo.watching import Watched
 from compare.parity import unjudged
 from compare.prove.subjects import Readable, first_inputs
 from compare.prove.watched_decisions import WatchedDecisions, watch_decisions
-from workloads import _sweeps
-from workloads._framework import Twin
-from workloads._spec import Arrays, ArraySpec
+from workloads.core import sweeps
+from workloads.core.spec import Arrays, ArraySpec
+from workloads.protocol.framework import Twin
 
 CASE = "conditions"
 MOST_ELEMENTS = 1 << 14
@@ -53,10 +53,10 @@ def _search(
 ) -> dict[str, Arrays]:
     """Calls of the sweeps, the most ordinary first, that take a branch which no earlier call takes."""
     base = first_inputs(twin, specs)
-    probes = iter(sorted(_sweeps.probes(specs, moderate=False), key=lambda probe: abs(math.log2(probe.magnitude))))
+    probes = iter(sorted(sweeps.probes(specs, moderate=False), key=lambda probe: abs(math.log2(probe.magnitude))))
     cases: dict[str, Arrays] = {}
     while not all(watch.is_settled for watch in watches) and (few := list(itertools.islice(probes, _AT_ONCE))):
-        inputs = [_sweeps.draw_inputs(probe, specs, base) for probe in few]
+        inputs = [sweeps.draw_inputs(probe, specs, base) for probe in few]
         for case, *ways in zip(inputs, *(watch.decides(inputs) for watch in watches), strict=True):
             if any(watch.adds(way) for watch, way in zip(watches, ways, strict=True)) and fits(case):
                 cases[f"{CASE}{len(cases)}"] = case

@@ -10,8 +10,8 @@ from compare.prove.collect import Collected
 from compare.prove.oracle import promote_program
 from compare.sides import requests
 from compare.sides._side import Side, SideError
-from workloads._framework import Program
-from workloads._spec import Arrays
+from workloads.core.spec import Arrays
+from workloads.protocol.framework import Program
 
 
 def exact_results(sides: Mapping[str, Side], deliveries: Mapping[str, Collected], case: str) -> Arrays:

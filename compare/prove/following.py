@@ -15,8 +15,8 @@ from compare.parity.own_modes import disagreeing, report_disagreement
 from compare.parity.stability import BREAKS, Rounding, Values
 from compare.prove.original_modes import AskEager, Eager
 from compare.record.parity_part import Disagreement
-from workloads._spec import STABILITY, Arrays
-from workloads._sweeps import Probe
+from workloads.core.spec import STABILITY, Arrays
+from workloads.core.sweeps import Probe
 
 Judged = tuple[Arrays, Values, Outcome]
 """The inputs of a call, its values, and its outcome."""

@@ -20,11 +20,11 @@ from compare.prove.running import Running, running
 from compare.prove.special_cases import Original, select_gradients, special_cases
 from compare.prove.subjects import Readable, first_inputs
 from compare.sides._side import SIDES
-from workloads import _integers, _marks
-from workloads._framework import FORWARD, GRADIENTS, Twin
-from workloads._integers import Domain
-from workloads._modes import TF
-from workloads._spec import Arrays, ArraySpec
+from workloads.core.integers import CASES, Domain, draw, whole
+from workloads.core.marks import around_floats, around_integers, place_marks
+from workloads.core.modes import TF
+from workloads.core.spec import Arrays, ArraySpec
+from workloads.protocol.framework import FORWARD, GRADIENTS, Twin
 
 INTEGERS, CONSTANTS = "integers", "constants"
 """Names of cases: of integers in the range of their use, and of numbers that programs compare with."""
@@ -57,7 +57,7 @@ def find_more_cases(twin: Twin, specs: Mapping[str, ArraySpec], doubles: Doubles
     base = first_inputs(twin, specs)
     uses = {name: use_of(programs, name) for name, spec in specs.items() if is_free_integer(spec)}
     domains = {name: domain for name, input_use in uses.items() if (domain := _domain(input_use, specs[name]))}
-    cases = {f"{INTEGERS}{number}": _case(base, domains, specs, number) for number in range(_integers.CASES)}
+    cases = {f"{INTEGERS}{number}": _case(base, domains, specs, number) for number in range(CASES)}
     cases = (cases if domains else {}) | _decisive(base, _marks_of(programs, twin, specs, domains), specs)
     # Compiled at the first call: most programs decide nothing and look nothing up.
     run = functools.cache(lambda: _both(twin, doubles, FORWARD))
@@ -109,10 +109,8 @@ def _marks_of(
     """By input, numbers around the thresholds of either program; in a model, around those of that input."""
     held_against = {name: _thresholds_of(programs, name if twin.weights else "") for name in specs}
     halves = [] if twin.weights else list(dict.fromkeys(tie for of in programs for tie in ties(of.graph)))
-    floats = {
-        name: _marks.around_floats(held_against[name], spec, halves) for name, spec in specs.items() if _is_real(spec)
-    }
-    integers = {name: _marks.around_integers(held_against[name], domain) for name, domain in domains.items()}
+    floats = {name: around_floats(held_against[name], spec, halves) for name, spec in specs.items() if _is_real(spec)}
+    integers = {name: around_integers(held_against[name], domain) for name, domain in domains.items()}
     return {name: marks for name, marks in (floats | integers).items() if marks}
 
 
@@ -141,7 +139,7 @@ def _decisive(
     count = max((math.ceil(len(values) / base[name].size) for name, values in marks.items()), default=0)
     return {
         f"{CONSTANTS}{case}": {
-            name: _marks.place_marks(marks[name], specs[name], turn, case) if name in marks else array
+            name: place_marks(marks[name], specs[name], turn, case) if name in marks else array
             for turn, (name, array) in enumerate(base.items())
         }
         for case in range(min(count, _MOST_CASES))
@@ -165,13 +163,13 @@ def _domain(input_use: Use, spec: ArraySpec) -> Domain | None:
         return Domain(0, min(input_use.table, int(np.iinfo(spec.dtype).max)) - 1)
     if input_use.shifts:
         return Domain(0, np.iinfo(spec.dtype).bits - 1)
-    return _integers.whole(spec.dtype, nonzero=input_use.divides)
+    return whole(spec.dtype, nonzero=input_use.divides)
 
 
 def _case(
     base: Arrays, domains: Mapping[str, Domain], specs: Mapping[str, ArraySpec], number: int
 ) -> dict[str, np.ndarray]:
-    integers = {name: _integers.draw(domain, specs[name], name, number) for name, domain in domains.items()}
+    integers = {name: draw(domain, specs[name], name, number) for name, domain in domains.items()}
     return {name: integers.get(name, array) for name, array in base.items()}
 
 

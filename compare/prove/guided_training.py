@@ -23,11 +23,11 @@ from compare.prove.oracle import Doubles
 from compare.record.vocabulary import FAIL
 from compare.sides import requests
 from compare.sides.pool import Pool
-from workloads._compiling import REPEATEDLY
-from workloads._framework import STEP
-from workloads._modes import JAX, TF, parse_mode
-from workloads._spec import Arrays
-from workloads._trajectory import WEIGHTS, kept_as
+from workloads.core.modes import JAX, TF, parse_mode
+from workloads.core.spec import Arrays
+from workloads.protocol.compiling import REPEATEDLY
+from workloads.protocol.framework import STEP
+from workloads.protocol.trajectory import WEIGHTS, kept_as
 
 MOST_BYTES = 1 << 28
 """The most bytes of float64 weights that TensorFlow's run passes on at each step; larger ones pass every few steps."""

@@ -35,9 +35,9 @@ from compare.sides._side import BadTarget, Side, SideError
 from compare.sides.client import LiveSide
 from compare.sides.settings import Settings
 from compare.sides.workers import WorkerSet
-from workloads._framework import FORWARD
-from workloads._modes import JAX, TF, parse_mode
-from workloads._spec import Arrays, Workload
+from workloads.core.modes import JAX, TF, parse_mode
+from workloads.core.spec import Arrays, Workload
+from workloads.protocol.framework import FORWARD
 
 OF_64_BITS = ("float64", "int64", "uint64", "complex128")
 MODES = {TF: ("eager", "graph", "autocluster", "jit"), JAX: ("eager", "jit")}

@@ -13,8 +13,8 @@ from compare.prove.collect import FLOAT32, Collected
 from compare.prove.further import is_free_integer, use_of
 from compare.prove.subjects import Readable, twin_of
 from compare.sides._side import SIDES
-from workloads._framework import FORWARD
-from workloads._spec import Arrays
+from workloads.core.spec import Arrays
+from workloads.protocol.framework import FORWARD
 
 Tables = Mapping[str, int]
 """By input, how many elements its table has."""

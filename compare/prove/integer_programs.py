@@ -13,8 +13,8 @@ from compare.prove.collect import FLOAT32, Collected
 from compare.prove.oracle import Doubles
 from compare.prove.subjects import Readable
 from compare.sides._side import SIDES
-from workloads._framework import FORWARD, Program
-from workloads._modes import JAX, TF
+from workloads.core.modes import JAX, TF
+from workloads.protocol.framework import FORWARD, Program
 
 _REFERENCES = {TF: TF_REFERENCE, JAX: PORT}
 

@@ -30,9 +30,9 @@ from compare.record.vocabulary import FAIL, PASS
 from compare.record.workload_part import Failure
 from compare.sides._side import SideError
 from compare.sides.workers import failure_of
-from workloads._framework import FORWARD, GRADIENTS, STEP, has_no_gradient
-from workloads._modes import JAX, TF
-from workloads._precision import narrow_dtype
+from workloads.core.modes import JAX, TF
+from workloads.core.precision import narrow_dtype
+from workloads.protocol.framework import FORWARD, GRADIENTS, STEP, has_no_gradient
 
 Place = TypeVar("Place")
 """The place of an error that is explained."""

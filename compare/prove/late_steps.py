@@ -16,9 +16,9 @@ from compare.prove.placed_training import Placement, train_placed
 from compare.prove.step_sides import MOST_BEFORE, SideClock, StepSide
 from compare.prove.turning_data import runs_that_turn
 from compare.sides._side import SIDES
-from workloads._framework import STEP, Program, Twin
-from workloads._spec import Arrays
-from workloads._trajectory import LOSS
+from workloads.core.spec import Arrays
+from workloads.protocol.framework import STEP, Program, Twin
+from workloads.protocol.trajectory import LOSS
 
 FARTHEST = 1_000_000
 """Steps within which decisions by a counter are looked for."""

@@ -21,8 +21,8 @@ from compare.prove.subjects import cases, subjects
 from compare.sides import requests
 from compare.sides._side import SIDES, SideError, Unavailable
 from compare.sides.pool import Pool
-from workloads._declared import AnyWorkload
-from workloads._framework import PASSES, Program, is_kinks
+from workloads.core.declared import AnyWorkload
+from workloads.protocol.framework import PASSES, Program, is_kinks
 
 AGREES, DEPARTS, NONE, FAILED = "agrees", "departs", "none", "failed"
 """The verdict on a pass: none where the workload has no such pass, failed where a program is missing or fails."""

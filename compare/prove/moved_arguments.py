@@ -9,7 +9,7 @@ import numpy as np
 from compare.hlo.disturbing import disturb_array
 from compare.parity.measure import UNIT_ROUNDOFF, is_float, largest, wide
 from compare.prove.running import Running
-from workloads._spec import Arrays, ArraySpec
+from workloads.core.spec import Arrays, ArraySpec
 
 SAMPLES = 4
 """The number of samples with moved roundings."""

@@ -24,7 +24,7 @@ FOLDER = "observed"
 
 _COPIED = {
     "tf_reference._launched_program": "sitecustomize.py",
-    "workloads._frames": "_jaxport_frames.py",
+    "workloads.core.frames": "_jaxport_frames.py",
 }
 _SECONDS = "JAXPORT_PROFILE_SECONDS"
 _LONGEST = 20

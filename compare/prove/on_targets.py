@@ -30,7 +30,7 @@ from compare.record.target_part import OnTarget, Target
 from compare.sides import requests
 from compare.sides._side import SIDES, Side, SideError, Unavailable
 from compare.sides.device_worker import DeviceWorker, Targets, missing
-from workloads._framework import STEP, Platform, Program
+from workloads.protocol.framework import STEP, Platform, Program
 
 CELLS = {side: f"{side}@jax" for side in SIDES}
 """By frontend, its program compiled by JAX's XLA: TensorFlow's own compiles for no device that is not here."""

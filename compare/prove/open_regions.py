@@ -21,7 +21,7 @@ from compare.regions.kinds import RegionKind, group_identical, separate
 from compare.regions.open_programs import OpenPrograms, count_roundings, merge_regions
 from compare.regions.parts import CutPoint, Piece, Region, Regions
 from compare.regions.refining import ExactCall, Matched, find_refuted
-from workloads._compiling import QUICKLY, for_size
+from workloads.protocol.compiling import QUICKLY, for_size
 
 MOST_OPERATIONS = 1 << 14
 """The most operations of all open regions together: without matches, regions repeat one another."""

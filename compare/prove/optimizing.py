@@ -24,9 +24,9 @@ from compare.sides._side import Side, SideError
 from compare.sides.client import LiveSide
 from compare.sides.settings import Settings
 from compare.sides.workers import WorkerSet
-from workloads._modes import TF
-from workloads._rewriting import Rewritten, RewrittenNode
-from workloads._spec import Arrays
+from workloads.core.modes import TF
+from workloads.core.spec import Arrays
+from workloads.protocol.rewriting import Rewritten, RewrittenNode
 
 EAGER, GRAPH = "eager", "graph"
 

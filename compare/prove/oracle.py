@@ -18,10 +18,10 @@ from compare.prove.subjects import twin_of
 from compare.record.workload_part import Failure
 from compare.sides import requests
 from compare.sides._side import Side, SideError
-from workloads._compiling import IN_ORDER, REPEATEDLY, for_size
-from workloads._framework import PASSES, STEP, Program, Twin
-from workloads._spec import Arrays
-from workloads._trajectory import kept_as
+from workloads.core.spec import Arrays
+from workloads.protocol.compiling import IN_ORDER, REPEATEDLY, for_size
+from workloads.protocol.framework import PASSES, STEP, Program, Twin
+from workloads.protocol.trajectory import kept_as
 
 Run = Callable[[Program, str, Sequence[str]], Mapping[str, Arrays]]
 """Runs a float64 program of a pass, and returns its results by case; for a step, those of its training run."""

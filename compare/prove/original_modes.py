@@ -12,8 +12,8 @@ from compare.prove.special_cases import Original, Runs
 from compare.sides import requests
 from compare.sides._side import SideError
 from compare.sides.pool import Pool
-from workloads._modes import TF, TF_EAGER, TF_JIT
-from workloads._spec import Arrays
+from workloads.core.modes import TF, TF_EAGER, TF_JIT
+from workloads.core.spec import Arrays
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ from compare.prove.oracle import NATIVE, Doubles
 from compare.prove.original_modes import AskEager
 from compare.prove.running import running
 from compare.record.vocabulary import FAIL
-from workloads._framework import FORWARD, GRADIENTS, Twin
-from workloads._modes import TF
-from workloads._spec import Arrays
+from workloads.core.modes import TF
+from workloads.core.spec import Arrays
+from workloads.protocol.framework import FORWARD, GRADIENTS, Twin
 
 
 def with_xla(evidence: Evidence, leaves: Leaves, twin: Twin, doubles: Doubles) -> Evidence:

@@ -19,11 +19,10 @@ from compare.record.parity_part import AtSize, Parity
 from compare.record.vocabulary import FAIL, NOT_APPLICABLE, NOT_JUDGED, PASS
 from compare.record.workload_part import Failure
 from compare.sides.pool import Pool
-from workloads import _modes
-from workloads._dimensions import Dimensions
-from workloads._modes import JAX, TF, Mode
+from workloads.core.dimensions import Dimensions
+from workloads.core.modes import JAX, PORT, TF, TF_EAGER, TF_JIT, Mode
 
-MODES = (_modes.TF_EAGER, _modes.TF_JIT, _modes.PORT)
+MODES = (TF_EAGER, TF_JIT, PORT)
 """The modes that run at other sizes: the others are judged at the workload's own size."""
 
 Ordinary = dict[tuple[str, str], float]

@@ -16,7 +16,7 @@ from compare.parity.messages import Place
 from compare.prove.oracle import Doubles, Run
 from compare.prove.rounded_constants import largest_spreads
 from compare.record.vocabulary import FAIL
-from workloads._framework import FORWARD, GRADIENTS, Program
+from workloads.protocol.framework import FORWARD, GRADIENTS, Program
 
 SAMPLES = 2
 """Disturbed programs that are compiled; an error is compared with the largest spread of a whole group of magnitudes."""

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from compare.prove.running import running
-from workloads._compiling import REPEATEDLY
-from workloads._framework import Program, Twin
-from workloads._spec import Arrays
-from workloads._unroll import unroll
+from workloads.core.spec import Arrays
+from workloads.protocol.compiling import REPEATEDLY
+from workloads.protocol.framework import Program, Twin
+from workloads.protocol.unroll import unroll
 
 
 @dataclass(frozen=True)

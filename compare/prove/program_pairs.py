@@ -25,9 +25,9 @@ from compare.record.program_parts import Compiled
 from compare.sides import requests
 from compare.sides._side import SIDES
 from compare.sides.pool import Pool
-from workloads._declared import AnyWorkload
-from workloads._framework import STEP, Donation, Program
-from workloads._modes import parse_cell
+from workloads.core.declared import AnyWorkload
+from workloads.core.modes import parse_cell
+from workloads.protocol.framework import STEP, Donation, Program
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from compare.prove.collect import Collected
 from compare.prove.index_ranges import Tables, draw_within, find_tables
 from compare.prove.subjects import twin_of
 from compare.sides.pool import Pool
-from workloads._framework import FORWARD, GRADIENTS, PASSES, is_kinks
-from workloads._modes import TF, Mode
+from workloads.core.modes import TF, Mode
+from workloads.protocol.framework import FORWARD, GRADIENTS, PASSES, is_kinks
 
 AT_ONCE = (PASSES,)
 """All passes as one stage."""

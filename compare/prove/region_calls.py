@@ -20,8 +20,8 @@ from compare.prove.cut_values import CutValues
 from compare.prove.open_regions import Arguments, OpenRegions, RegionGroup, RegionInputs
 from compare.prove.swept_calls import CallResults, judge_calls, measure_rounding
 from compare.regions.open_programs import OpenPrograms
-from workloads._framework import GRADIENTS
-from workloads._spec import Arrays
+from workloads.core.spec import Arrays
+from workloads.protocol.framework import GRADIENTS
 
 FINE = (HOLDS, BETTER, UNJUDGED)
 """The outcomes of a call in which no region breaks."""

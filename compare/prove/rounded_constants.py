@@ -13,8 +13,8 @@ from compare.parity.bands import Band, Scales
 from compare.parity.evidence import Evidence, trajectories_as_runs
 from compare.parity.measure import wide
 from compare.prove.oracle import CONSTANT, Doubles, Run
-from workloads._framework import STEP, Parameter, Program
-from workloads._spec import Arrays
+from workloads.core.spec import Arrays
+from workloads.protocol.framework import STEP, Parameter, Program
 
 PERTURBATIONS = 3
 """The most samples of moved constants."""

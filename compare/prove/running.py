@@ -13,10 +13,10 @@ import numpy as np
 
 from compare.hlo import executing
 from compare.hlo.portable import portable
-from workloads._compiling import IN_ORDER, for_size
-from workloads._framework import WEIGHTS, CompilerOptions, Program, Twin
-from workloads._spec import Arrays
-from workloads._trajectory import LOSS
+from workloads.core.spec import Arrays
+from workloads.protocol.compiling import IN_ORDER, for_size
+from workloads.protocol.framework import WEIGHTS, CompilerOptions, Program, Twin
+from workloads.protocol.trajectory import LOSS
 
 MOST_BYTES = 1 << 26
 """The most bytes of arguments and results of one request."""

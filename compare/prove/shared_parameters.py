@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from workloads._framework import WEIGHTS, Parameter, Program
+from workloads.protocol.framework import WEIGHTS, Parameter, Program
 
 _STATE = "state/"
 _WORDS = re.compile(r"[A-Za-z]+|\d+")

@@ -16,11 +16,11 @@ from compare.parity.measure import UNIT_ROUNDOFF, distance, is_float, scale_of, 
 from compare.prove.running import Running
 from compare.prove.subjects import Readable
 from compare.prove.watched_decisions import WatchedDecisions, watch_decisions
-from workloads import _specials
-from workloads._framework import FORWARD, Twin
-from workloads._modes import JAX, TF
-from workloads._spec import Arrays, ArraySpec
-from workloads._specials import MIXED, NAN, Special
+from workloads.core.modes import JAX, TF
+from workloads.core.spec import Arrays, ArraySpec
+from workloads.core.specials import MIXED, NAN, Special
+from workloads.core.specials import special_cases as draw_special_cases
+from workloads.protocol.framework import FORWARD, Twin
 
 AGREES = 2.0**-8
 """Relative: results of one function in float32 and float64 are closer, and those of another branch are farther."""
@@ -78,7 +78,7 @@ def special_cases(
     watches = [watch for watch in candidates if watch is not None]
     if not watches:
         return SpecialCases()
-    specials = list(itertools.islice(_specials.special_cases(specs, base), _MOST_DRAWN))
+    specials = list(itertools.islice(draw_special_cases(specs, base), _MOST_DRAWN))
     ways = [watch.decides([special.arrays for special in specials]) for watch in watches]
     turning = [
         position for position in range(len(specials)) if _turns(watches, [of_side[position] for of_side in ways])

@@ -26,7 +26,7 @@ from compare.regions.parts import Region
 from compare.regions.proving import KnownProofs, Proofs, prove
 from compare.regions.refining import Matched, without_matches
 from compare.regions.splitting import split, without_determined
-from workloads._framework import Program
+from workloads.protocol.framework import Program
 
 Call = TypeVar("Call")
 

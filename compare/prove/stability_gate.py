@@ -13,9 +13,9 @@ from compare.record.parity_part import Parity
 from compare.record.vocabulary import FAIL
 from compare.record.workload_part import Failure
 from compare.sides._side import SIDES
-from workloads._framework import FORWARD, CompilerOptions
-from workloads._modes import JAX
-from workloads._spec import STABILITY
+from workloads.core.modes import JAX
+from workloads.core.spec import STABILITY
+from workloads.protocol.framework import FORWARD, CompilerOptions
 
 
 def with_stability(sides: BothSides, parity: Parity) -> Parity:

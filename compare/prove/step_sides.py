@@ -15,10 +15,10 @@ from compare.hlo.clocks import COUNTED, Clock, Dependence, clock_of, cuts
 from compare.hlo.conditions import Condition, Ways, decisions, ways_of
 from compare.hlo.graph import Node, find_needed
 from compare.prove.subjects import Readable
-from workloads._framework import Program
-from workloads._spec import Arrays
-from workloads._trajectory import LOSS
-from workloads._unroll import STATE
+from workloads.core.spec import Arrays
+from workloads.protocol.framework import Program
+from workloads.protocol.trajectory import LOSS
+from workloads.protocol.unroll import STATE
 
 MOST_DECISIONS = 64
 """Over data, of a step: those of a model are judged by its forward pass and its gradients."""

@@ -9,11 +9,11 @@ import numpy as np
 
 from compare.prove.moved_arguments import move_roundings
 from compare.prove.running import Running, running
-from workloads._compiling import REPEATEDLY
-from workloads._framework import Program, Twin
-from workloads._spec import Arrays
-from workloads._trajectory import kept_as
-from workloads._unroll import unroll
+from workloads.core.spec import Arrays
+from workloads.protocol.compiling import REPEATEDLY
+from workloads.protocol.framework import Program, Twin
+from workloads.protocol.trajectory import kept_as
+from workloads.protocol.unroll import unroll
 
 Call = list[np.ndarray]
 """The arguments of one call of a program."""

@@ -17,8 +17,8 @@ from compare.hlo.levels import Subject
 from compare.inputs.at_size import Prepared
 from compare.prove.shared_parameters import Slots, pair_slots
 from compare.sides import mapped, wire
-from workloads._framework import Parameter, Program, Twin
-from workloads._spec import ArraySpec
+from workloads.core.spec import ArraySpec
+from workloads.protocol.framework import Parameter, Program, Twin
 
 Arguments = tuple[Sequence[np.ndarray], Sequence[np.ndarray]]
 

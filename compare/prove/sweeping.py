@@ -30,12 +30,12 @@ from compare.prove.subjects import first_inputs, subject, twin_of
 from compare.prove.sweeping_regions import sweep_regions
 from compare.prove.swept_calls import MOST_ELEMENTS, CallResults, judge_calls, measure_rounding, plan_calls
 from compare.record.parity_part import Call, Disagreement
-from workloads import _sweeps
-from workloads._framework import FORWARD, GRADIENTS, CompilerOptions, Program
-from workloads._modes import TF
-from workloads._precision import narrow_dtype
-from workloads._spec import Arrays
-from workloads._sweeps import Probe
+from workloads.core import sweeps
+from workloads.core.modes import TF
+from workloads.core.precision import narrow_dtype
+from workloads.core.spec import Arrays
+from workloads.core.sweeps import Probe
+from workloads.protocol.framework import FORWARD, GRADIENTS, CompilerOptions, Program
 
 CLOSE = 1.01
 """The ratio between a magnitude that holds and one that does not, once the limit is known."""
@@ -55,7 +55,7 @@ def sweep(sides: BothSides, options: CompilerOptions) -> Swept:
       ProgramLost: a program ended the process that ran it, or did not end.
     """
     inputs, passes = sides.instance.inputs, (FORWARD, GRADIENTS)
-    if not _sweeps.swept(inputs):
+    if not sweeps.swept(inputs):
         return Swept(reason="no input is a float narrower than float64: there is nothing to sweep")
     dtype = _narrowest(sides.instance)
     elements = sum(math.prod(spec.shape) for spec in inputs.values())
@@ -104,7 +104,7 @@ def _narrowest(instance: Prepared) -> str:
     """The narrowest type that is computed in."""
     dtypes = [
         narrow_dtype(instance.loading.dimensions),
-        *(instance.inputs[name].dtype for name in _sweeps.swept(instance.inputs)),
+        *(instance.inputs[name].dtype for name in sweeps.swept(instance.inputs)),
     ]
     return max(dtypes, key=lambda name: UNIT_ROUNDOFF.get(name, 0.0))
 
@@ -177,7 +177,7 @@ class _Pass:
 
     def _by_program(self, probes: Sequence[Probe]) -> list[tuple[Arrays, Values, Outcome]]:
         """The inputs of each call, its values, and its outcome."""
-        judgements = self._judge_calls([_sweeps.draw_inputs(probe, self._specs, self._base) for probe in probes])
+        judgements = self._judge_calls([sweeps.draw_inputs(probe, self._specs, self._base) for probe in probes])
         return [self._without_chance(*one) for one in judgements]
 
     def _without_chance(self, call: Arrays, values: Values, outcome: Outcome) -> tuple[Arrays, Values, Outcome]:
@@ -214,7 +214,7 @@ class _Pass:
     def _move_by_rounding(self, inputs: Arrays, seed: int) -> dict[str, np.ndarray]:
         """Inputs in float64, each moved by a rounding: a port may start with an operation that the original has not."""
         generator, unit = np.random.default_rng(seed), UNIT_ROUNDOFF[self._dtype]
-        names = _sweeps.swept(self._specs)
+        names = sweeps.swept(self._specs)
         return {
             name: disturbing.disturb_array(array.astype(np.float64), unit, generator) if name in names else array
             for name, array in inputs.items()
@@ -225,8 +225,8 @@ class _Pass:
             self._extent({probe: outcome for probe, outcome in outcomes.items() if probe.pattern == pattern})
             for pattern in dict.fromkeys(probe.pattern for probe in outcomes)
         )
-        names = _sweeps.swept(self._specs) if input_name == _sweeps.ALL else [input_name]
-        orders = min(_sweeps.squares_within(self._specs[name]) for name in names)
+        names = sweeps.swept(self._specs) if input_name == sweeps.ALL else [input_name]
+        orders = min(sweeps.squares_within(self._specs[name]) for name in names)
         verdict, deciding = stability.deciding(extents, orders)
         if deciding is None:
             return Reached(input_name, self._pass, verdict, extents, mode=self._mode)
@@ -284,7 +284,7 @@ class _Pass:
 
     def _blame(self, worst: Broken, far: Probe) -> Broken:
         """The break with the operation and the lines behind it, which show best where the port is far gone."""
-        inputs = _sweeps.draw_inputs(far, self._specs, self._base)
+        inputs = sweeps.draw_inputs(far, self._specs, self._base)
         port, original = self._port.program, self._original.program
         line = ""
         try:

@@ -24,10 +24,10 @@ from compare.prove.swept_calls import plan_calls
 from compare.prove.whole_calls import compile_whole
 from compare.record.parity_part import Call
 from compare.record.vocabulary import PASS
-from workloads import _sweeps
-from workloads._framework import Program
-from workloads._spec import Arrays
-from workloads._sweeps import Probe
+from workloads.core import sweeps
+from workloads.core.spec import Arrays
+from workloads.core.sweeps import Probe
+from workloads.protocol.framework import Program
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ class _Sweep:
         return self._split.find_regions([self._arguments(self._draw(probe)) for probe in refuting])
 
     def _draw(self, probe: Probe) -> dict[str, np.ndarray]:
-        return _sweeps.draw_inputs(probe, self._inputs, self._base)
+        return sweeps.draw_inputs(probe, self._inputs, self._base)
 
     def _arguments(self, call: Arrays) -> Arguments:
         return self._programs.map(lambda program: arguments(program, self._twin, call))

@@ -13,10 +13,10 @@ from compare.parity import stability
 from compare.parity.breaks import Outcome
 from compare.parity.measure import UNIT_ROUNDOFF, is_float, largest
 from compare.parity.stability import BOTH, BREAKS, HOLDS, UNJUDGED, Rounding, Values
-from workloads import _sweeps
-from workloads._framework import Twin
-from workloads._spec import Arrays, ArraySpec
-from workloads._sweeps import Probe
+from workloads.core import sweeps
+from workloads.core.spec import Arrays, ArraySpec
+from workloads.core.sweeps import Probe
+from workloads.protocol.framework import Twin
 
 SAMPLES = 4
 """The number of samples with moved roundings."""
@@ -44,8 +44,8 @@ class CallResults:
 def plan_calls(specs: Mapping[str, ArraySpec], twin: Twin) -> list[Probe]:
     """The calls of a sweep: of a model fewer, and within moderate magnitudes."""
     weights = sum(array.size for array in twin.weights.values())
-    step = LARGE_STEP if weights > LARGE else _sweeps.STEPS[0]
-    return list(_sweeps.probes(specs, bool(twin.weights), step))
+    step = LARGE_STEP if weights > LARGE else sweeps.STEPS[0]
+    return list(sweeps.probes(specs, bool(twin.weights), step))
 
 
 def measure_rounding(dtype: str, times: float, ordinary: Arrays, digits: float) -> Rounding:

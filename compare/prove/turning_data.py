@@ -11,7 +11,7 @@ from compare.parity import unjudged
 from compare.prove.placed_training import Change, Placement
 from compare.prove.running import MOST_BYTES, arguments
 from compare.prove.step_sides import StepSide
-from workloads._framework import WEIGHTS, Twin
+from workloads.protocol.framework import WEIGHTS, Twin
 
 FACTORS = (*(2.0 ** (sign * exponent) for exponent in (1, 2, 3, 4, 6, 8, 10, 14, 20) for sign in (1, -1)), 0.0)
 """The factors of batches or weights, the most ordinary first."""

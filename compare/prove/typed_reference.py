@@ -16,9 +16,9 @@ from compare.prove.oracle import find_doubles
 from compare.sides import requests
 from compare.sides._side import SideError
 from compare.sides.workers import WorkerSet, failure_of
-from workloads._framework import FORWARD
-from workloads._modes import JAX, TF
-from workloads._spec import Arrays, Workload, ends_of, is_float, is_integer
+from workloads.core.modes import JAX, TF
+from workloads.core.spec import Arrays, Workload, ends_of, is_float, is_integer
+from workloads.protocol.framework import FORWARD
 
 X64 = "jax x64"
 """The worker of JAX that keeps 64 bits; the other has JAX's default."""

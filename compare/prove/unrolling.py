@@ -10,9 +10,9 @@ from compare.record.workload_part import Failure
 from compare.sides import requests
 from compare.sides._side import Side, SideError
 from compare.sides.workers import failure_of
-from workloads._framework import UNROLLED, WEIGHTS
-from workloads._spec import Arrays
-from workloads._trajectory import LOSS, kept_as
+from workloads.core.spec import Arrays
+from workloads.protocol.framework import UNROLLED, WEIGHTS
+from workloads.protocol.trajectory import LOSS, kept_as
 
 SINGLE = "jit"
 """The mode of the single steps that loops are compared with: programs that are compiled alike round alike."""

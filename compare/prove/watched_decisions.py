@@ -9,8 +9,8 @@ from compare.hlo.conditions import Condition, Ways
 from compare.hlo.watching import Watched, either
 from compare.prove.running import arguments
 from compare.prove.subjects import Readable
-from workloads._framework import Twin
-from workloads._spec import Arrays
+from workloads.core.spec import Arrays
+from workloads.protocol.framework import Twin
 
 
 @dataclass

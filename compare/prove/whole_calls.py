@@ -16,8 +16,8 @@ from compare.parity.measure import is_float, largest, wide
 from compare.parity.rules import AMPLIFIED_FACTOR
 from compare.prove.moved_arguments import MANY_ROUNDINGS, ROUNDINGS, grow_spreads
 from compare.prove.running import Running, running
-from workloads._framework import Program, Twin
-from workloads._spec import Arrays
+from workloads.core.spec import Arrays
+from workloads.protocol.framework import Program, Twin
 
 GROSS = 2.0**-6
 """Relative to the largest value of a leaf: smaller errors need no explanation."""

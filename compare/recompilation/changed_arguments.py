@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from compare.inputs.call_streams import leaves, shorten
-from workloads._recompiling import Named
+from workloads.protocol.recompiling import Named
 
 Kind = Literal["signature", "value"]
 """The kind of a change: of the signature, which all arrays of that shape share, or of the values of an array."""

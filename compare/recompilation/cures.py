@@ -12,8 +12,8 @@ import numpy as np
 
 from compare.inputs.call_streams import Call, describe, leaves, map_leaves, map_with_paths
 from compare.record.ledger_part import SideLedger
-from workloads._recompiling import Named, Staging
-from workloads._spec import ArraySpec
+from workloads.core.spec import ArraySpec
+from workloads.protocol.recompiling import Named, Staging
 
 Comparison = Literal["whole", "within"]
 """How results are compared with those of the stream as it was: all of them, or what lies within their shapes."""

@@ -21,8 +21,8 @@ from compare.sides._side import BadTarget, Side, SideError
 from compare.sides.client import LiveSide
 from compare.sides.replies import Seen
 from compare.sides.workers import WorkerSet
-from workloads._recompiling import Named, Staging
-from workloads._spec import Arrays
+from workloads.core.spec import Arrays
+from workloads.protocol.recompiling import Named, Staging
 
 UNREPEATED = "not compared: the stream as it is gives other results in another process"
 

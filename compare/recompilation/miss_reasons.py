@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from compare.recompilation.changed_arguments import changes, only_numbers, only_values
 from compare.sides.replies import Seen
-from workloads._recompiling import Named
+from workloads.protocol.recompiling import Named
 
 Probe = Callable[[Named, Named, bool], Seen | None]
 """(first call, second call, whether the function itself runs) -> effect of the second call; None if it fails."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from compare.recompilation.cures import Comparison
-from workloads._spec import Arrays
+from workloads.core.spec import Arrays
 
 TOLERANCE = 1e-5
 """Relative to the largest value of a result: sums of other lengths round differently in float32."""

@@ -12,7 +12,7 @@ from compare.record.timing_part import CellTime, Timing
 from compare.record.workload_part import Workload
 from compare.report import numbers
 from compare.report.showable import present
-from workloads._modes import JAX, PORT, TF, TF_JIT, Cell
+from workloads.core.modes import JAX, PORT, TF, TF_JIT, Cell
 
 MOVED = 1.05
 """The smallest share of the time that is reported as a cost, unless the run's margin is wider."""

@@ -15,7 +15,7 @@ from compare.record.workload_part import Workload
 from compare.report import numbers
 from compare.report.showable import present
 from compare.report.tables import RatioRow, order_modes, ratio_row, recorded_ratio
-from workloads._modes import Mode, Pair, recorded_mode
+from workloads.core.modes import Mode, Pair, recorded_mode
 
 _MIRRORED = {"faster": "slower", "slower": "faster"}
 

@@ -22,7 +22,7 @@ from compare.record.results_file import A_RECORD, RecordError, check
 from compare.record.timing_part import Ratio, Timing
 from compare.record.workload_part import Workload
 from compare.report.tables import median, other_pass
-from workloads._modes import JAX, PORT, TF, Mode, Pair, parse_mode, recorded_mode
+from workloads.core.modes import JAX, PORT, TF, Mode, Pair, parse_mode, recorded_mode
 
 KEY = "jaxport"
 """Where a benchmark keeps its workload's part of the record, and machine_info the record's environment."""

@@ -12,7 +12,7 @@ from compare.report.crossing_page import REMARK, ratio_cell
 from compare.report.pages import Cell, Charts, Column, Page, Section, Table, columns
 from compare.report.showable import printable
 from compare.report.size_charts import Across, Mark, Place
-from workloads._modes import JAX_EAGER, JAX_JIT, TF_EAGER, TF_GRAPH, TF_JIT
+from workloads.core.modes import JAX_EAGER, JAX_JIT, TF_EAGER, TF_GRAPH, TF_JIT
 
 BLOCKED = tuple(map(str, (TF_GRAPH, TF_EAGER, JAX_EAGER)))
 WHOLE = tuple(map(str, (TF_JIT, JAX_JIT)))

@@ -12,7 +12,7 @@ from compare.record.timing_part import Ratio, Timing
 from compare.record.workload_part import Workload
 from compare.report import drawing, numbers
 from compare.report.tables import median, order_modes
-from workloads._modes import recorded_mode
+from workloads.core.modes import recorded_mode
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from compare.record.workload_part import Workload
 from compare.report import numbers
 from compare.report.kernel_phases import by_phase
 from compare.report.pages import Item, Items
-from workloads._modes import JAX_CELL, TF_CELL, Cell
+from workloads.core.modes import JAX_CELL, TF_CELL, Cell
 
 
 class Passes(Part, frozen=True):

@@ -20,7 +20,7 @@ from compare.report.showable import on_lines
 from compare.report.standings import ratio_cell
 from compare.report.tables import RatioRow, other_pass
 from compare.report.verdicts import STYLES, WORDS
-from workloads._modes import Mode
+from workloads.core.modes import Mode
 
 _COLUMNS = (
     *(Column("workload"), Column("size", room="wide"), Column("parity"), Column("gates that do not pass")),

@@ -12,7 +12,7 @@ from compare.report import drawing, numbers, size_charts
 from compare.report.pages import Cell, Charts, Column, Page, Section, Table, Tone, columns
 from compare.report.showable import printable
 from compare.report.size_charts import Across, Mark, Place
-from workloads._modes import JAX_JIT, TF_GRAPH, TF_JIT, Pair
+from workloads.core.modes import JAX_JIT, TF_GRAPH, TF_JIT, Pair
 
 MODES = tuple(map(str, (TF_GRAPH, TF_JIT, JAX_JIT)))
 PAIRS = tuple(Pair(mode, TF_GRAPH) for mode in (TF_JIT, JAX_JIT))

@@ -19,8 +19,8 @@ from compare.report import numbers
 from compare.report.page_console import print_lines, print_rows
 from compare.report.pages import Cell, Table, Tone, columns
 from compare.report.showable import relative_place
-from workloads._distributing import IN_TURN, OWN, SINGLE
-from workloads._modes import recorded_mode
+from workloads.core.modes import recorded_mode
+from workloads.protocol.distributing import IN_TURN, OWN, SINGLE
 
 _WORDS = {PASS: "same", FAIL: "departs", None: numbers.MISSING}
 _VERDICTS = {PASS: "holds", FAIL: "fails", NOT_APPLICABLE: "refused"}

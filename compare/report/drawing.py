@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import altair as alt
 
 from compare.plain_json import to_json
-from workloads._modes import recorded_mode, recorded_pair
+from workloads.core.modes import recorded_mode, recorded_pair
 
 TF_COLOR = "#a34a08"
 JAX_COLOR = "#2463b0"

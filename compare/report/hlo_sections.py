@@ -11,7 +11,7 @@ from compare.report.kernel_phases import by_phase
 from compare.report.numbers import count_of, list_first
 from compare.report.pages import Beside, Block, Cell, Column, Folded, Lines, Part, Section, Table
 from compare.report.showable import entries, mapping, part, text
-from workloads._modes import JAX_CELL, TF_CELL
+from workloads.core.modes import JAX_CELL, TF_CELL
 
 SIDES = ("left", "right")
 """The sides of the page; labels name the programs."""

@@ -9,7 +9,7 @@ from compare.record.program_parts import Compiled
 from compare.record.workload_part import Workload
 from compare.report.datatype_page import arithmetic
 from compare.report.showable import present
-from workloads._modes import JAX_CELL, JAX_JIT, TF_CELL, TF_JIT
+from workloads.core.modes import JAX_CELL, JAX_JIT, TF_CELL, TF_JIT
 
 _NARROW = ("bf16", "f16")
 _CELLS = {TF_JIT: TF_CELL, JAX_JIT: JAX_CELL}

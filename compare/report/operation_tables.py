@@ -14,8 +14,8 @@ from compare.operations.missing import Missing
 from compare.report.numbers import list_first
 from compare.report.page_console import print_facts, print_lines, print_rows
 from compare.report.pages import Column, Facts, Table, columns
-from workloads._inspection import Operation
-from workloads._raw_operations import XLA_DEVICE
+from workloads.protocol.inspection import Operation
+from workloads.protocol.raw_operations import XLA_DEVICE
 
 _DOCUMENTS = {"operations": "~1500", "xla_kernel": "~500", "hlo_opcodes": "~50"}
 """The counts in lectures on TensorFlow's XLA, in round numbers and without a list."""

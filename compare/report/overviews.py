@@ -14,7 +14,7 @@ from compare.report.attributions import factors
 from compare.report.pages import Cell, Column, Table
 from compare.report.tables import RatioRow, against_best, of_programs, other_pass
 from compare.report.verdicts import WORDS, cell, gate_verdicts, outcome
-from workloads._modes import JAX, JAX_JIT, JAX_TUNED, TF, TF_EAGER, TF_JIT, Mode
+from workloads.core.modes import JAX, JAX_JIT, JAX_TUNED, TF, TF_EAGER, TF_JIT, Mode
 
 _COLUMNS = (
     *(Column("workload", "wrap"), Column("size", "wrap"), Column("parity", "wrap")),

@@ -12,7 +12,7 @@ from compare.report import attributions, costs, narrow_arithmetic, node_rows, nu
 from compare.report.markdown import code, escape, rows_of, table
 from compare.report.standings import Standing, ratio_cell, standing
 from compare.report.tables import RatioRow, order_modes, recorded_ratio
-from workloads._modes import JAX_TUNED, PORT, Pair, recorded_mode
+from workloads.core.modes import JAX_TUNED, PORT, Pair, recorded_mode
 
 WIDEST_MARGIN = 0.25
 """Beyond this no verdict says equivalent: docs/timing.md, Margin."""

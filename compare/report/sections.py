@@ -44,8 +44,8 @@ from compare.report.pages import (
     columns,
 )
 from compare.report.standings import ratio_cell
-from workloads._dimensions import describe_dimensions
-from workloads._modes import JAX_JIT, JAX_TUNED
+from workloads.core.dimensions import describe_dimensions
+from workloads.core.modes import JAX_JIT, JAX_TUNED
 
 _UNFOLDED = 12
 """Places of a frontier, or names of kernels, up to which they stand on the page, and not behind a click."""

@@ -11,7 +11,7 @@ from compare.record.vocabulary import FAIL, NOT_JUDGED
 from compare.record.workload_part import Workload
 from compare.report import attributions, numbers, tables
 from compare.report.tables import RatioRow, order_modes, recorded_ratio
-from workloads._modes import (
+from workloads.core.modes import (
     JAX_DONATED,
     JAX_RETAINED,
     JAX_SYNCHRONOUS,

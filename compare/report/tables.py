@@ -13,11 +13,23 @@ from compare.record.vocabulary import PASS_WORDS
 from compare.record.workload_part import Workload
 from compare.report import numbers
 from compare.report.showable import present
-from workloads import _modes
-from workloads._framework import default_pass
-from workloads._modes import CELL_PAIRS, JAX_RETAINED, PORT, TF_CELL, Cell, Mode, Pair, recorded_pair
+from workloads.core.modes import (
+    CELL_PAIRS,
+    IN_OTHER_PROCESSES,
+    JAX,
+    JAX_RETAINED,
+    MODES,
+    PORT,
+    TF,
+    TF_CELL,
+    Cell,
+    Mode,
+    Pair,
+    recorded_pair,
+)
+from workloads.protocol.framework import default_pass
 
-SIDES = {_modes.TF: "TF", _modes.JAX: "JAX"}
+SIDES = {TF: "TF", JAX: "JAX"}
 
 FAULT_S, FAULTS_SHARE = 1e-6, 0.05
 """Seconds of a page fault, and the smallest share of a call at which faults are reported. Without 13,200
@@ -82,7 +94,7 @@ class CellRow:
 
 def order_modes(modes: Iterable[str]) -> list[str]:
     """Modes in the order of all tables: TF then JAX, eager before compiled, unknown ones last."""
-    places = {str(mode): place for place, mode in enumerate((*_modes.MODES, *_modes.IN_OTHER_PROCESSES))}
+    places = {str(mode): place for place, mode in enumerate((*MODES, *IN_OTHER_PROCESSES))}
     return sorted(modes, key=lambda mode: places.get(mode, len(places)))
 
 

@@ -9,7 +9,7 @@ from compare.record.base import Number
 from compare.record.target_part import OnTarget, Target
 from compare.report import numbers
 from compare.report.showable import present
-from workloads._modes import JAX, TF, Cell
+from workloads.core.modes import JAX, TF, Cell
 
 CELLS = {side: str(Cell(side, JAX)) for side in (TF, JAX)}
 """By frontend, its program compiled by JAX's XLA."""

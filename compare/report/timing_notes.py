@@ -13,7 +13,7 @@ from compare.report import numbers
 from compare.report.showable import present
 from compare.report.tables import SIDES, RatioRow, order_modes, ratio_row, recorded_ratio
 from compare.report.verdicts import NOT_JUDGED
-from workloads._modes import PEER_NAME, PORT, Mode, Pair
+from workloads.core.modes import PEER_NAME, PORT, Mode, Pair
 
 
 @dataclass(frozen=True)

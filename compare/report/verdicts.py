@@ -15,7 +15,7 @@ from compare.record.workload_part import Workload
 from compare.report import numbers
 from compare.report.pages import Cell, Tone
 from compare.report.showable import present, relative_place
-from workloads._spec import GATES
+from workloads.core.spec import GATES
 
 INCOMPLETE = "incomplete"
 LEFT = "left"

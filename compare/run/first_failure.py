@@ -16,8 +16,8 @@ from compare.prove.stability_gate import with_stability
 from compare.record.parity_part import Comparison, Gate, Parity, Place
 from compare.record.vocabulary import FAIL, NOT_APPLICABLE, NOT_JUDGED, PASS_WORDS
 from compare.sides._side import SIDES
-from workloads._framework import FORWARD, GRADIENTS, PASSES, STEP
-from workloads._spec import STABILITY
+from workloads.core.spec import STABILITY
+from workloads.protocol.framework import FORWARD, GRADIENTS, PASSES, STEP
 
 _PASS_OF_GATE = {"gradients": GRADIENTS, "training": STEP}
 """The passes of the gates that need more than the forward pass."""

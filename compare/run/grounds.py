@@ -21,8 +21,8 @@ from compare.run import surroundings
 from compare.sides._side import SideError
 from compare.sides.device_worker import Targets
 from compare.sides.sources import interpreter_of
-from workloads._declared import Declared, declare
-from workloads._spec import Workload
+from workloads.core.declared import Declared, declare
+from workloads.core.spec import Workload
 
 OWN = ("workloads", "tf_reference", "jaxport", "compare")
 

@@ -31,7 +31,7 @@ from compare.sides.methods import unfit_signature
 from compare.sides.pool import Pool
 from compare.sides.records import record_of, to_plain
 from compare.writing import PARTIAL, UnwrittenError, write_atomically
-from workloads._framework import Parameter, Program, Result
+from workloads.protocol.framework import Parameter, Program, Result
 
 FORMAT = 1
 FOLDER = ".judged"

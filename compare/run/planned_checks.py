@@ -14,9 +14,9 @@ from compare.parity.holding import Held
 from compare.prove.subjects import twin_of
 from compare.record.parity_part import Gate
 from compare.record.vocabulary import FAIL, NOT_JUDGED, PASS, PASS_WORDS, compose
-from workloads._dimensions import describe_dimensions
-from workloads._framework import FORWARD, GRADIENTS, STEP
-from workloads._spec import STABILITY
+from workloads.core.dimensions import describe_dimensions
+from workloads.core.spec import STABILITY
+from workloads.protocol.framework import FORWARD, GRADIENTS, STEP
 
 _SHARES = {FORWARD: 45.0, GRADIENTS: 90.0, STEP: 120.0}
 GATES, PROGRAMS = "gates", "programs"

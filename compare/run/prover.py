@@ -28,8 +28,8 @@ from compare.sides._side import Side, SideError
 from compare.sides.pool import Pool, Source
 from compare.sides.requests import Loading
 from compare.sides.settings import available_processors
-from workloads._declared import AnyWorkload
-from workloads._modes import MODES, Mode
+from workloads.core.declared import AnyWorkload
+from workloads.core.modes import MODES, Mode
 
 
 @dataclass(frozen=True)

@@ -23,9 +23,9 @@ from compare.record.program_parts import Compiled, Written
 from compare.record.vocabulary import CELLS, FAIL, PASS
 from compare.record.workload_part import Cost, Failure, Trajectory, Workload
 from compare.sides.requests import Loading
-from workloads._declared import AnyWorkload
-from workloads._framework import PASSES, Scalar
-from workloads._spec import Cost as DeclaredCost
+from workloads.core.declared import AnyWorkload
+from workloads.core.spec import Cost as DeclaredCost
+from workloads.protocol.framework import PASSES, Scalar
 
 NARROW_FLOATS = (
     *("avx512_bf16", "avx512_fp16", "amx_bf16", "amx_fp16"),

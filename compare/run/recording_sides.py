@@ -16,7 +16,7 @@ from compare.prove.collect_program import collect_program
 from compare.record.workload_part import Failure
 from compare.sides import requests
 from compare.sides._side import Side
-from workloads._framework import Program
+from workloads.protocol.framework import Program
 
 
 def record_side(side: Side, small: Prepared, large: Prepared, scratch: Path, reporter: Reporter) -> list[Failure]:

@@ -43,10 +43,10 @@ from compare.run.planned_checks import GATES, PROGRAMS, describe_gates, describe
 from compare.sides._side import SIDES, BadTarget
 from compare.sides.pool import Pool
 from compare.sides.workers import failure_of
-from workloads._declared import AnyWorkload
-from workloads._framework import UNROLLED, Scalar
-from workloads._modes import TF
-from workloads._spec import STABILITY
+from workloads.core.declared import AnyWorkload
+from workloads.core.modes import TF
+from workloads.core.spec import STABILITY
+from workloads.protocol.framework import UNROLLED, Scalar
 
 
 @dataclass(frozen=True)

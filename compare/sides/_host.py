@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from compare.sides._side import Parameters, Reply
 from compare.sides.methods import Method, ProtocolError, methods_of
-from workloads._spec import Arrays
+from workloads.core.spec import Arrays
 
 
 class Host:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from compare.errors import Foreseen, RequestError
-from workloads._spec import Arrays
+from workloads.core.spec import Arrays
 
 SIDES = ("tf", "jax")
 

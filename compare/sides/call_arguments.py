@@ -9,8 +9,8 @@ import msgspec
 import numpy as np
 
 from compare.sides.replies import Scalar, Size
-from workloads._recompiling import Named
-from workloads._spec import Arrays, ArraySpec
+from workloads.core.spec import Arrays, ArraySpec
+from workloads.protocol.recompiling import Named
 
 Container = Literal["dict", "list", "tuple"]
 

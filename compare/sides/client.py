@@ -34,7 +34,7 @@ from compare.sides.last_words import describe_end, last_words
 from compare.sides.older_programs import as_stablehlo
 from compare.sides.settings import Settings
 from compare.sides.worker_environment import environment_of
-from workloads._spec import Arrays
+from workloads.core.spec import Arrays
 
 NAMES = {
     "tf": "TensorFlow",

@@ -17,8 +17,8 @@ from compare.hlo import bindings, host_devices, sharded
 from compare.sides._host import Host
 from compare.sides.replies import Assembled, CompiledFor, Described, Packages, Platforms, Sharding
 from compare.sides.xla import pack_calls, unpack_calls
-from workloads._framework import Scalar, Size, Unsupported
-from workloads._spec import Arrays
+from workloads.core.spec import Arrays
+from workloads.protocol.framework import Scalar, Size, Unsupported
 
 PROGRAM = "program"
 PLUGINS = {"gpu": "cuda", "tpu": "tpu"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from compare.errors import RequestError
-from workloads._device import CPU, HIGHEST, TF32, Device
+from workloads.core.device import CPU, HIGHEST, TF32, Device
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 NO_GPU = "-1"

@@ -20,7 +20,7 @@ from compare.sides.replaceable import Replaceable
 from compare.sides.replies import Assembled, CompiledFor, Packages, Sharding
 from compare.sides.sources import check_interpreter
 from compare.sides.xla import pack_calls, unpack_calls
-from workloads._framework import CompilerOptions
+from workloads.protocol.framework import CompilerOptions
 
 VARIABLE = "JAXPORT_TARGET_PYTHON"
 """Names the interpreter where no option does."""

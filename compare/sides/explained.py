@@ -10,7 +10,7 @@ from itertools import takewhile
 from pathlib import Path
 
 import compare
-from workloads._errors import message
+from workloads.core.errors import message
 
 MOST_CHARACTERS = 500
 """The most characters of an explanation; the traceback that --debug shows has the rest."""

@@ -22,12 +22,12 @@ from compare.sides.call_arguments import Leaves, unpack
 from compare.sides.methods import Method, ProtocolError
 from compare.sides.process_state import ProcessState, watch_package_variables
 from compare.sides.replies import Calls, Changed, Load, Loaded, Seen
-from workloads._framework import KernelRun, Prepared, Scalar
-from workloads._layer_calls import LayerCalls
-from workloads._protocol import Framework, RemoteMethods
-from workloads._recompiling import Cure, Staging, Watch
-from workloads._recompiling import Seen as SeenHere
-from workloads._spec import Arrays
+from workloads.core.spec import Arrays
+from workloads.protocol.framework import KernelRun, Prepared, Scalar
+from workloads.protocol.layer_calls import LayerCalls
+from workloads.protocol.methods import Framework, RemoteMethods
+from workloads.protocol.recompiling import Cure, Staging, Watch
+from workloads.protocol.recompiling import Seen as SeenHere
 
 
 class Worker(Host):

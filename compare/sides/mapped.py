@@ -10,7 +10,7 @@ import numpy as np
 
 from compare.arrays import BYTES
 from compare.writing import writing
-from workloads._spec import Arrays
+from workloads.core.spec import Arrays
 
 _NAMES = "names.json"
 _PLAIN = {"bfloat16": np.uint16} | dict.fromkeys(BYTES, np.uint8)

@@ -22,7 +22,7 @@ from compare import files
 from compare.sides._side import Parameters, Reply, Side, SideError
 from compare.sides.records import is_arrays, is_record, record_of, to_plain
 from compare.sides.wire import DTYPES
-from workloads._spec import Arrays
+from workloads.core.spec import Arrays
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")

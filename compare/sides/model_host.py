@@ -12,14 +12,14 @@ from typing import Annotated, Any
 
 from compare.sides._host import Host
 from compare.sides.replies import Calls, KerasModel
-from workloads._architecture import Architecture
-from workloads._framework import Size
-from workloads._function_graph import FunctionGraph
-from workloads._inspection import Inspection
-from workloads._raw_operations import Expression, Registry, Tried
-from workloads._saved_graph import SavedGraph
-from workloads._spec import Arrays
-from workloads._transfer import Source
+from workloads.core.spec import Arrays
+from workloads.protocol.architecture import Architecture
+from workloads.protocol.framework import Size
+from workloads.protocol.function_graph import FunctionGraph
+from workloads.protocol.inspection import Inspection
+from workloads.protocol.raw_operations import Expression, Registry, Tried
+from workloads.protocol.saved_graph import SavedGraph
+from workloads.protocol.transfer import Source
 
 Inputs = tuple[tuple[str, tuple[Size | None, ...], str], ...]
 """Name, shape and dtype of each; None is a size that is not fixed."""

@@ -13,11 +13,11 @@ from compare.sides.methods import request
 from compare.sides.model_host import Models
 from compare.sides.replaceable import Replaceable
 from compare.sides.replies import KerasModel
-from workloads._architecture import Architecture
-from workloads._function_graph import FunctionGraph
-from workloads._inspection import Inspection
-from workloads._saved_graph import SavedGraph
-from workloads._spec import Arrays
+from workloads.core.spec import Arrays
+from workloads.protocol.architecture import Architecture
+from workloads.protocol.function_graph import FunctionGraph
+from workloads.protocol.inspection import Inspection
+from workloads.protocol.saved_graph import SavedGraph
 
 ARCHIVES = (".keras", ".h5", ".hdf5")
 _FOLDER_FILE = "saved_model.pb"

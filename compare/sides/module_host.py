@@ -10,8 +10,8 @@ from typing import Any
 
 from compare.sides._host import Host
 from compare.sides.replies import Calls, FlaxModule
-from workloads._spec import Arrays
-from workloads._transfer import Target
+from workloads.core.spec import Arrays
+from workloads.protocol.transfer import Target
 
 _READER, _OPTIMIZERS = "jaxport._module_reading", "jaxport._optimizer_reading"
 _CHECKPOINTS = "jaxport._orbax_weights"

@@ -17,8 +17,8 @@ from compare.sides.older_programs import as_stablehlo
 from compare.sides.pool import Pool
 from compare.sides.replies import Load, Loaded
 from compare.sides.worker import HOSTED, describe_failure
-from workloads._framework import Scalar
-from workloads._spec import Arrays
+from workloads.core.spec import Arrays
+from workloads.protocol.framework import Scalar
 
 
 class _Host(Worker):

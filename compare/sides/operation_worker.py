@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from compare.sides.methods import request
 from compare.sides.model_host import Models
 from compare.sides.replaceable import Replaceable
-from workloads._raw_operations import Expression, Registry, Tried
+from workloads.protocol.raw_operations import Expression, Registry, Tried
 
 
 class OperationWorker:

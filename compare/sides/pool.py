@@ -14,8 +14,8 @@ from compare.sides.recorded import RecordedSide
 from compare.sides.renewal import Renewal
 from compare.sides.settings import Settings
 from compare.sides.workers import WorkerSet
-from workloads._device import ON_CPU, Device
-from workloads._framework import Scalar
+from workloads.core.device import ON_CPU, Device
+from workloads.protocol.framework import Scalar
 
 
 @dataclass(frozen=True)

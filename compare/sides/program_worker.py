@@ -23,8 +23,8 @@ from compare.hlo.steps import Steps
 from compare.sides import xla
 from compare.sides._side import Parameters, Reply, Side, SideError
 from compare.sides.replaceable import Replaceable
-from workloads._framework import CompilerOptions
-from workloads._spec import Arrays
+from workloads.core.spec import Arrays
+from workloads.protocol.framework import CompilerOptions
 
 _DONE = {
     "compile_steps": "compile",

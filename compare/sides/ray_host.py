@@ -13,8 +13,8 @@ import numpy as np
 from compare import files
 from compare.sides._host import Host
 from compare.sides.replies import ClusterNode, FinishedTask, NodeFacts, TaskResult
-from workloads._framework import Size, Unsupported
-from workloads._spec import Arrays
+from workloads.core.spec import Arrays
+from workloads.protocol.framework import Size, Unsupported
 
 FILES = "files"
 AT_NODE = "compare.machines.at_node"

@@ -20,9 +20,9 @@ from compare.sides import requests, wire
 from compare.sides._side import NotRecorded, Parameters, Reply, Side, SideError, Unavailable
 from compare.sides.framework_host import Worker
 from compare.writing import write_atomically
-from workloads._device import CPU, HIGHEST, TF32, Device
-from workloads._framework import PASSES, default_pass
-from workloads._spec import Arrays
+from workloads.core.device import CPU, HIGHEST, TF32, Device
+from workloads.core.spec import Arrays
+from workloads.protocol.framework import PASSES, default_pass
 
 FORMAT = 2
 METADATA_KEY = "jaxport.side"

@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 
 from compare.sides._side import Reply
-from workloads._spec import Arrays
+from workloads.core.spec import Arrays
 
 
 @dataclasses.dataclass(frozen=True)

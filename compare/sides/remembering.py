@@ -11,7 +11,7 @@ from typing import Any
 
 from compare.sides._side import Parameters, Reply, Side, SideError
 from compare.sides.pool import Pool, Source
-from workloads._spec import Arrays
+from workloads.core.spec import Arrays
 
 REMEMBERED = ("load", "outputs", "trajectory", "program")
 """Methods with the same result each time; times and facts about the process differ."""

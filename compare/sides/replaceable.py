@@ -10,7 +10,7 @@ from pathlib import Path
 from compare.sides._side import Parameters, Reply, Side
 from compare.sides.client import LiveSide
 from compare.sides.workers import WorkerSet
-from workloads._spec import Arrays
+from workloads.core.spec import Arrays
 
 
 class Replaceable(Side):

@@ -9,10 +9,10 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from workloads._distributing import Unlike
-from workloads._framework import PASSES, UNROLLED, Size
-from workloads._framework import Scalar as Scalar
-from workloads._inspection import Value
+from workloads.protocol.distributing import Unlike
+from workloads.protocol.framework import PASSES, UNROLLED, Size
+from workloads.protocol.framework import Scalar as Scalar
+from workloads.protocol.inspection import Value
 
 Calls = Annotated[int, msgspec.Meta(ge=1)]
 Described = tuple[str, tuple[Size, ...], str]

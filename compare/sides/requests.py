@@ -12,10 +12,10 @@ from compare.sides.framework_host import Worker
 from compare.sides.methods import request
 from compare.sides.replies import Load, Loaded, Seen
 from compare.sides.workers import WorkerSet
-from workloads._framework import Attempted, Compiled, CompilerOptions, Program
-from workloads._protocol import RemoteMethods
-from workloads._recompiling import Named, Staging
-from workloads._spec import Arrays, Dimensions
+from workloads.core.spec import Arrays, Dimensions
+from workloads.protocol.framework import Attempted, Compiled, CompilerOptions, Program
+from workloads.protocol.methods import RemoteMethods
+from workloads.protocol.recompiling import Named, Staging
 
 Modes = Mapping[str, Sequence[str]]
 

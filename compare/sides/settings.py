@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from compare.sides import clustering_variables, optional_imports
-from workloads._device import ON_CPU, SYNCHRONOUS, Device
-from workloads._distributing import LOGICAL_DEVICES
+from workloads.core.device import ON_CPU, SYNCHRONOUS, Device
+from workloads.protocol.distributing import LOGICAL_DEVICES
 
 THREAD_VARIABLES = (
     *("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"),

@@ -14,7 +14,7 @@ from compare.sides.client import LiveSide
 from compare.sides.pool import Source
 from compare.sides.settings import Settings
 from compare.sides.workers import WorkerSet
-from workloads._device import CPU, ON_CPU, Device
+from workloads.core.device import CPU, ON_CPU, Device
 
 QUICKEST_FIRST = ("jax", "tf")
 """The order in which sides are asked for a device: JAX is imported in a third of TensorFlow's time."""

@@ -9,9 +9,9 @@ from compare.bench import clock
 from compare.sides import mapped, wire
 from compare.sides._host import Host
 from compare.sides.replies import Calls, Load, SteppedOn
-from workloads._distributing import Cluster, Collective, Distributing, Division
-from workloads._framework import Scalar, Size
-from workloads._spec import Arrays
+from workloads.core.spec import Arrays
+from workloads.protocol.distributing import Cluster, Collective, Distributing, Division
+from workloads.protocol.framework import Scalar, Size
 
 
 class Strategies(Host):

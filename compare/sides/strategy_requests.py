@@ -14,8 +14,8 @@ from compare.sides._side import Side, SideError
 from compare.sides.methods import request
 from compare.sides.requests import Loading
 from compare.sides.strategy_host import Strategies
-from workloads._distributing import Collective, Stepped, first_unlike
-from workloads._trajectory import kept_as
+from workloads.protocol.distributing import Collective, Stepped, first_unlike
+from workloads.protocol.trajectory import kept_as
 
 Found = TypeVar("Found")
 

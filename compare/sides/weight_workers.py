@@ -14,10 +14,10 @@ from compare.sides.module_host import Modules
 from compare.sides.replaceable import Replaceable
 from compare.sides.replies import FlaxModule as FlaxModule
 from compare.sides.replies import KerasModel as KerasModel
-from workloads._architecture import Architecture
-from workloads._inspection import Value
-from workloads._spec import Arrays
-from workloads._transfer import Source, Target
+from workloads.core.spec import Arrays
+from workloads.protocol.architecture import Architecture
+from workloads.protocol.inspection import Value
+from workloads.protocol.transfer import Source, Target
 
 
 class WeightWorkers:

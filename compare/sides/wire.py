@@ -16,8 +16,8 @@ from compare.arrays import BYTES, PARTS, map_arrays
 from compare.arrays import load_arrays as load_arrays
 from compare.sides._side import Parameters
 from compare.writing import UnwrittenError
-from workloads._framework import Twin
-from workloads._spec import Arrays
+from workloads.core.spec import Arrays
+from workloads.protocol.framework import Twin
 
 CASES, WEIGHTS, BATCHES = "cases", "weights", "batches"
 

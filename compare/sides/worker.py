@@ -32,9 +32,9 @@ from compare.sides.peers import PEERS
 from compare.sides.processes import end_with_parent
 from compare.sides.settings import pin
 from compare.sides.strategy_host import Strategies
-from workloads._device import DeviceAbsent
-from workloads._framework import Unsupported
-from workloads._target import TargetError, WeightsError
+from workloads.core.device import DeviceAbsent
+from workloads.core.target import TargetError, WeightsError
+from workloads.protocol.framework import Unsupported
 
 HOSTED = {
     "tf": "tf_reference._framework",

@@ -22,8 +22,8 @@ from compare.sides import freeing
 from compare.sides._host import Host
 from compare.sides._side import Parameters, Reply
 from compare.sides.replies import Described, EqualAs, Print
-from workloads._framework import Scalar, Size, Unsupported
-from workloads._spec import Arrays
+from workloads.core.spec import Arrays
+from workloads.protocol.framework import Scalar, Size, Unsupported
 
 PROGRAM = "program"
 

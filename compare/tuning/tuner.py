@@ -25,7 +25,7 @@ from compare.tuning.candidate_options import SPACE, Option, Options, snippet
 from compare.tuning.option_search import PortFails, Refused, Row, Search
 from compare.tuning.racing import Race, Round
 from compare.tuning.screening import DEFAULT, Confirmed, Rules
-from workloads._framework import Scalar
+from workloads.protocol.framework import Scalar
 
 
 @dataclass(frozen=True)

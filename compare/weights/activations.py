@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from workloads._inspection import Plain
+from workloads.protocol.inspection import Plain
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from compare.weights.normalization_rules import NORMALIZATION
 from compare.weights.recurrent_rules import RECURRENT
 from compare.weights.rule import MissingLeafError, Rule
 from compare.weights.stand_ins import STAND_INS
-from workloads._transfer import KERAS_LAYERS, SourceLayer
+from workloads.protocol.transfer import KERAS_LAYERS, SourceLayer
 
 RULES: tuple[Rule, ...] = (*CORE, *CONVOLUTION, *NORMALIZATION, *ATTENTION, *RECURRENT, *STAND_INS)
 """All rules; of those for one class, the one that a new module would be written by comes first."""

@@ -14,8 +14,8 @@ from compare.weights.rule import (
     shape_if_any,
     shape_of,
 )
-from workloads._inspection import Plain
-from workloads._transfer import SourceLayer
+from workloads.protocol.inspection import Plain
+from workloads.protocol.transfer import SourceLayer
 
 _PROJECTIONS = tuple(
     (f"{keras}/{leaf}", f"{flax}.{leaf}")

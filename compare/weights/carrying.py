@@ -27,9 +27,9 @@ from compare.weights.planning import Plan, plan
 from compare.weights.receipt import Receipt
 from compare.weights.slot_planning import SlotPlan
 from compare.writing import write_atomically, writing
-from workloads._optimizer_transfer import PREFIX
-from workloads._spec import Arrays
-from workloads._transfer import Source, Target
+from workloads.core.spec import Arrays
+from workloads.protocol.optimizer_transfer import PREFIX
+from workloads.protocol.transfer import Source, Target
 
 KEPT = "kept"
 """In the metadata of the file: variables that it leaves as they are, each with why, as JSON. The one key: safetensors

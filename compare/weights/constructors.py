@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from compare.weights.activations import ACTIVATIONS
 from compare.weights.rule import Module
-from workloads._inspection import Plain
+from workloads.protocol.inspection import Plain
 
 _DEFAULTS: Mapping[str, Plain] = {
     "axis": -1, "reduction_axes": -1, "feature_axes": -1, "feature_axis": -1, "feature_group_count": 1,

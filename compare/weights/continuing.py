@@ -15,8 +15,8 @@ import numpy as np
 from compare.weights.matching import Finding
 from compare.weights.planning import Move
 from compare.weights.transforms import Transform
-from workloads._optimizer_transfer import SourceOptimizer
-from workloads._spec import Arrays
+from workloads.core.spec import Arrays
+from workloads.protocol.optimizer_transfer import SourceOptimizer
 
 STEPS = 5
 SEED = 25

@@ -20,8 +20,8 @@ from compare.weights.rule import (
     shape_of,
 )
 from compare.weights.transforms import Reshape
-from workloads._inspection import Plain
-from workloads._transfer import SourceLayer
+from workloads.protocol.inspection import Plain
+from workloads.protocol.transfer import SourceLayer
 
 _CHANNELS_LAST = {"data_format": ("channels_last", None)}
 

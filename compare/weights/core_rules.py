@@ -17,7 +17,7 @@ from compare.weights.rule import (
     shape_if_any,
     shape_of,
 )
-from workloads._transfer import SourceLayer
+from workloads.protocol.transfer import SourceLayer
 
 KERNEL_AND_BIAS = (("kernel", "kernel"), ("bias", "bias"))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compare.weights.activations import is_activation
-from workloads._inspection import Plain
+from workloads.protocol.inspection import Plain
 
 _FUNCTIONS_OF_MODULES = frozenset({"activation_fn", "gate_fn"})
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from compare.weights.rule import ANY_MODULE, Argument, Module
-from workloads._inspection import Plain
+from workloads.protocol.inspection import Plain
 
 Arguments = Mapping[str, Argument]
 

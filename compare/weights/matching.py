@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from compare.weights.all_rules import rules_of
 from compare.weights.rule import ANY_MODULE, Counterpart, Module, Rule
-from workloads._transfer import SourceLayer, Target, TargetModule
+from workloads.protocol.transfer import SourceLayer, Target, TargetModule
 
 _HOLDERS = frozenset({"nnx.List", "nnx.Dict", "nnx.Sequential"})
 """Modules of Flax that only hold others."""

@@ -11,9 +11,9 @@ from compare.weights.matching import Finding
 from compare.weights.optimizer_rules import advice, rule_of
 from compare.weights.planning import Plan
 from compare.weights.slot_planning import SlotPlan, plan_slots
-from workloads._optimizer_transfer import PREFIX
-from workloads._spec import Arrays
-from workloads._transfer import Source, Target
+from workloads.core.spec import Arrays
+from workloads.protocol.optimizer_transfer import PREFIX
+from workloads.protocol.transfer import Source, Target
 
 FRESH = f"{PREFIX}fresh"
 """The name for --allow if only continued training has to be equal, not a new start."""

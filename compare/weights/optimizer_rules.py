@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from workloads._inspection import Plain
-from workloads._optimizer_transfer import SourceOptimizer, TargetSlot
+from workloads.protocol.inspection import Plain
+from workloads.protocol.optimizer_transfer import SourceOptimizer, TargetSlot
 
 STEPS, RATE = "iterations", "learning_rate"
 AVERAGES = "model_variables_moving_average"

@@ -12,7 +12,7 @@ from compare.weights.hyperparameters import agrees
 from compare.weights.matching import Finding, Match, Matching, join_path
 from compare.weights.rule import Carried, Counterpart, Module
 from compare.weights.transforms import IDENTITY, NARROWED, Transform, TransformError
-from workloads._transfer import Leaf, Source, SourceLayer, Target, TargetVariable
+from workloads.protocol.transfer import Leaf, Source, SourceLayer, Target, TargetVariable
 
 OWN = "own_weights"
 """The rule of weights that a class of the user's adds: variables of the same names in the module of its name; and of

@@ -16,8 +16,8 @@ from compare.errors import RequestError
 from compare.weights.planning import OWN, Move, Plan, Told
 from compare.weights.slot_planning import SlotMove, SlotPlan
 from compare.weights.transforms import Transform
-from workloads._optimizer_transfer import PREFIX
-from workloads._transfer import Source, Target
+from workloads.protocol.optimizer_transfer import PREFIX
+from workloads.protocol.transfer import Source, Target
 
 FORMAT = 1
 SUFFIX = ".receipt.json"

@@ -18,8 +18,8 @@ from compare.weights.rule import (
     shape_of,
 )
 from compare.weights.transforms import Split
-from workloads._inspection import Plain
-from workloads._transfer import STATES, SourceLayer
+from workloads.protocol.inspection import Plain
+from workloads.protocol.transfer import STATES, SourceLayer
 
 Cell = Callable[[SourceLayer, str], Counterpart]
 """(a layer, what its leaves' names begin with) -> the counterpart of its cell."""

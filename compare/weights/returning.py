@@ -15,8 +15,8 @@ from compare.weights import receipt as receipts
 from compare.weights.receipt import CarriedLeaf, Receipt
 from compare.weights.transforms import TransformError
 from compare.writing import write_atomically
-from workloads._spec import Arrays
-from workloads._transfer import STATES
+from workloads.core.spec import Arrays
+from workloads.protocol.transfer import STATES
 
 MOST_BYTES = 64 << 30
 """The largest file of weights: those of a model of 16 billion parameters."""

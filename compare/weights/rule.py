@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from compare.weights.transforms import IDENTITY, Transform
-from workloads._inspection import Plain
-from workloads._transfer import SourceLayer
+from workloads.protocol.inspection import Plain
+from workloads.protocol.transfer import SourceLayer
 
 ANY_MODULE = ""
 """The class of a module that a rule asks nothing of but what it holds."""

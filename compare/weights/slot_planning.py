@@ -23,7 +23,7 @@ from compare.weights.optimizer_rules import (
 )
 from compare.weights.planning import Move
 from compare.weights.transforms import Copies, Negated, Simple, Transform, TransformError
-from workloads._optimizer_transfer import PREFIX, Slot, SourceOptimizer, TargetOptimizer, TargetSlot
+from workloads.protocol.optimizer_transfer import PREFIX, Slot, SourceOptimizer, TargetOptimizer, TargetSlot
 
 _RATE_IN_CODE = "the optimizer is told its rate where it is made; the steps of both were compared"
 _NO_COUNT = "the state counts no steps"

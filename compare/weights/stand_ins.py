@@ -7,8 +7,8 @@ from typing import Any
 
 from compare.weights.activations import expression_of
 from compare.weights.rule import Counterpart, Module, Rule
-from workloads._inspection import Plain
-from workloads._transfer import SourceLayer
+from workloads.protocol.inspection import Plain
+from workloads.protocol.transfer import SourceLayer
 
 Written = Callable[[Mapping[str, Plain]], str]
 """(attributes of a layer) -> the expression that stands in for it."""

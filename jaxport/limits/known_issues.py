@@ -11,7 +11,7 @@ from jax import lax
 from jax.experimental import checkify
 
 from jaxport.random import normal
-from workloads._attempting import Stage
+from workloads.protocol.attempting import Stage
 
 _BOUND = 16
 

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import export
 
-from workloads._attempting import Stage
+from workloads.protocol.attempting import Stage
 
 
 def naive_size_from_an_argument(x: jax.Array, count: jax.Array) -> jax.Array:

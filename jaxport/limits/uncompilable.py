@@ -9,8 +9,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from workloads._attempting import Stage
 from workloads.limits._pictures import decode, encode, picture_file
+from workloads.protocol.attempting import Stage
 
 _KEYS = np.arange(0, 100, 3, dtype=np.int32)
 

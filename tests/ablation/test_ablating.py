@@ -34,7 +34,7 @@ from compare.record.ablation_part import (
 from compare.report import ablation_page
 from compare.sides._side import SideError, Unavailable
 from compare.tuning.option_search import PortFails
-from workloads._spec import Arrays
+from workloads.core.spec import Arrays
 
 PASSES = ("algsimp", "fusion", "copy-insertion", "cse", "needed", "stubborn", "renamer", "copies")
 RIGHT = np.array([1.0, 2.0], np.float32)

@@ -26,7 +26,7 @@ import jaxport
 from compare.hlo.executing import Executable
 from compare.sides.process_state import ProcessState
 from jaxport import _private as private_jax
-from workloads._framework import CompilerOptions
+from workloads.protocol.framework import CompilerOptions
 
 pytestmark = pytest.mark.usefixtures("programs_here")
 

@@ -15,7 +15,7 @@ from compare.inputs.request import Plan
 from compare.measure.timed_samples import PUBLIC, Samples, summarise
 from compare.measure.timed_sets import needs_more
 from compare.record.timing_part import Ratio
-from workloads._modes import Arm, parse_arm
+from workloads.core.modes import Arm, parse_arm
 
 RUNS = 150
 PLAN = Plan(12, 24)

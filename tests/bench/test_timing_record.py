@@ -14,7 +14,7 @@ from compare.bench.timing import Planted, summarise
 from compare.plain_json import to_json
 from compare.record import timing_part
 from compare.record.timing_part import Power, Timing
-from workloads._modes import Arm, parse_arm
+from workloads.core.modes import Arm, parse_arm
 
 PAIRS, ROUNDS = 8, 12
 SECONDS = {

@@ -14,7 +14,7 @@ from hlo_programs import exported
 from compare.bundles import exporting
 from compare.errors import RequestError
 from jaxport._same_masks import drop_by_place
-from workloads._framework import Parameter, Program, Result
+from workloads.protocol.framework import Parameter, Program, Result
 
 X = np.ones((3, 4), np.float32)
 

@@ -14,7 +14,7 @@ import pytest
 
 from compare.bundles import bundle
 from compare.errors import RequestError
-from workloads._foreign import MEBIBYTE
+from workloads.core.foreign import MEBIBYTE
 
 
 def shaped(index: dict[str, Any], shape: list[int]) -> dict[str, Any]:

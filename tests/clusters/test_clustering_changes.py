@@ -11,7 +11,7 @@ from compare.clusters.measured_share import measure_times
 from compare.record.clustering_part import NO_KERNEL, SMALL
 from compare.report.cluster_comparisons import changed_rows, comparison
 from compare.report.cluster_rows import headline, outside_rows, time_line
-from workloads._framework import KernelRun
+from workloads.protocol.framework import KernelRun
 
 LEFT = graph(
     node("mul", "Mul", "cluster_0", "y = x * 2"),

@@ -24,7 +24,7 @@ from compare.errors import RequestError
 from compare.record.envelope import SCHEMA
 from compare.record.results_file import RecordError
 from compare.run import whole_run
-from workloads import _registry
+from workloads.core import registry
 
 FUNCTIONS = """
 import os, subprocess
@@ -292,7 +292,7 @@ def test_debug_shows_the_traceback_of_a_module_that_is_missing(
 @pytest.mark.process
 def test_debug_shows_the_traceback_of_the_worker(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main([*functions("f.py:absent"), "--debug"]) == 2
-    assert "workloads/_target.py" in capsys.readouterr().err
+    assert "workloads/core/target.py" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("ended", [raising(KeyboardInterrupt()), lambda *_, **__: signal.raise_signal(signal.SIGTERM)])
@@ -394,7 +394,7 @@ def test_the_environment_is_told_with_a_side_that_is_missing(
 def test_the_list_names_every_workload(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["list"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [name for name in (line.split(" ", 1)[0] for line in lines[1:]) if name] == _registry.names()
+    assert [name for name in (line.split(" ", 1)[0] for line in lines[1:]) if name] == registry.names()
     # A pipe has no width to fold to: what makes a row long is told of one workload at a time.
     assert max(map(len, lines)) < 220
 

@@ -31,7 +31,7 @@ from compare.sides import mapped, wire
 from compare.sides.recorded import RecordedSide
 from compare.sides.settings import available_processors
 from compare.writing import PARTIAL, UnwrittenError
-from workloads._modes import JAX_RETAINED, JAX_SYNCHRONOUS
+from workloads.core.modes import JAX_RETAINED, JAX_SYNCHRONOUS
 
 FULL = DATA / "record_full.json"
 PAIR = {"name": "add", "view": {}, "pictures": {}, **dict.fromkeys(("compilers", "compiled", "passes", "donation"))}

@@ -35,8 +35,8 @@ from compare.report.console import print_overview
 from compare.report.dump_pages import print_modules
 from compare.tuning.option_search import Row
 from compare.tuning.tuner import Tuned
-from workloads import _registry
-from workloads._spec import Workload
+from workloads.core import registry
+from workloads.core.spec import Workload
 
 STEERING = "\x1b]0;title\x07\x1b[2J\x1b[1A\x9b2K\x08\x0c\r\u202eold\u2066\u200f\x85\u2028\x00"
 EVIL = f"[red]e[/red] :boom: {STEERING}\nforged line"
@@ -128,8 +128,8 @@ def test_the_list_shows_what_packages_say_of_their_workloads_as_text(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     evil = Workload("evil", "m:f", "m:g", {}, summary=EVIL, source=EVIL, sizes={"smoke": {EVIL: 1}})
-    monkeypatch.setattr(_registry, "names", lambda: [EVIL])
-    monkeypatch.setattr(_registry, "get", lambda _: evil)
+    monkeypatch.setattr(registry, "names", lambda: [EVIL])
+    monkeypatch.setattr(registry, "get", lambda _: evil)
     monkeypatch.setenv("COLUMNS", "400")
     for asked in (["list"], ["list", EVIL]):
         assert cli.main(asked) == 0

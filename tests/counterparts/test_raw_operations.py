@@ -8,7 +8,7 @@ from places import ROOT
 
 from compare.counterparts import raw_operations, rows
 from compare.counterparts.raw_operations import PLUMBING, RawOperation, RawTable
-from workloads._raw_operations import XLA_DEVICE
+from workloads.protocol.raw_operations import XLA_DEVICE
 
 TABLE = raw_operations.read()
 GROUPS = (*rows.operations().values(), *rows.layers().values())

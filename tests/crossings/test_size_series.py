@@ -11,9 +11,9 @@ from compare.crossings import size_series
 from compare.errors import RequestError
 from compare.inputs.at_size import Prepared
 from compare.inputs.functions import from_functions
-from workloads import _registry
 from workloads._small_operations import OPERATIONS, SIZES
-from workloads._spec import Workload
+from workloads.core import registry
+from workloads.core.spec import Workload
 
 
 def drawn(workload: Workload, sizes: str, folder: Path) -> list[tuple[int, Prepared | str]]:
@@ -39,19 +39,19 @@ def test_one_size_has_no_crossing() -> None:
 def test_an_operation_has_sizes_of_its_own_and_a_port_has_none() -> None:
     assert size_series.of(OPERATIONS["softmax"], None).sizes.sizes == SIZES
     assert [each.workload.name for each in size_series.of_operations(None)] == list(OPERATIONS)
-    port = dataclasses.replace(_registry.get("add"), name="softmax")
+    port = dataclasses.replace(registry.get("add"), name="softmax")
     with pytest.raises(RequestError, match=r"expected --size NAME=N,N,\.\.\. for softmax, found none"):
         size_series.of(port, None)
 
 
 def test_what_trains_is_sent_elsewhere() -> None:
     with pytest.raises(RequestError, match="which trains: `jaxport bench mnist_mlp --batches"):
-        size_series.of(_registry.get("mnist_mlp"), size_series.parse("batch=8,32"))
+        size_series.of(registry.get("mnist_mlp"), size_series.parse("batch=8,32"))
 
 
 def test_a_dimension_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RequestError, match=r"expected a dimension of add \(\w+\), found 'n'"):
-        drawn(_registry.get("add"), "n=8,32", tmp_path)
+        drawn(registry.get("add"), "n=8,32", tmp_path)
 
 
 def test_a_named_dimension_of_a_shape_varies(tmp_path: Path) -> None:

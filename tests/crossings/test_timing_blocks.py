@@ -23,8 +23,8 @@ from compare.record.vocabulary import FAIL, PASS
 from compare.report import block_page
 from compare.sides._side import SIDES
 from compare.sides.pool import Source
-from workloads import _registry
 from workloads._layer_chain import CHAINS
+from workloads.core import registry
 
 MODES = ("tf/eager", "tf/graph", "jax/eager")
 
@@ -107,4 +107,4 @@ def test_results_that_are_not_the_bits_of_the_whole_are_told_how_far() -> None:
 )
 def test_what_is_no_chain_is_refused(name: str, expected: str) -> None:
     with pytest.raises(RequestError, match=expected):
-        size_series.in_blocks(_registry.get(name), (1, 2), None)
+        size_series.in_blocks(registry.get(name), (1, 2), None)

@@ -7,7 +7,7 @@ import pytest
 from compare.devices.cluster import cluster
 from compare.devices.device import UnknownDevice
 from compare.devices.link_traffic import Sent, bytes_sent, of_one
-from workloads._distributing import Collective
+from workloads.protocol.distributing import Collective
 
 TWO_HOSTS = (0, 0, 0, 0, 1, 1, 1, 1)
 ALL = (tuple(range(8)),)

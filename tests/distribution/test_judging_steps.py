@@ -18,9 +18,9 @@ from compare.distribution.strategies import BY_NAME
 from compare.errors import RequestError
 from compare.record.distribution_part import DistributedStep, Distribution, Resumed, StepDeparture, Transfer
 from compare.record.vocabulary import FAIL, PASS
-from workloads import _registry
-from workloads._distributing import Unlike, first_unlike, of_equal_parts, part_of
-from workloads._spec import Arrays
+from workloads.core import registry
+from workloads.core.spec import Arrays
+from workloads.protocol.distributing import Unlike, first_unlike, of_equal_parts, part_of
 
 RIGHT = {
     "loss": np.array([2.0, 1.5]),
@@ -120,13 +120,13 @@ def test_parts_are_along_the_axis_of_the_examples() -> None:
 
 def test_a_batch_that_does_not_divide_or_train_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RequestError, match="expected a batch of mnist_mlp that 3 devices divide, found 32"):
-        dividing.divide(_registry.get("mnist_mlp"), "smoke", 3, 2, tmp_path)
+        dividing.divide(registry.get("mnist_mlp"), "smoke", 3, 2, tmp_path)
     with pytest.raises(RequestError, match="expected a workload that trains, found add"):
-        dividing.divide(_registry.get("add"), None, 2, 2, tmp_path)
+        dividing.divide(registry.get("add"), None, 2, 2, tmp_path)
 
 
 def test_the_axis_of_the_examples_is_found(tmp_path: Path) -> None:
-    found = dividing.divide(_registry.get("bert"), "smoke", 2, 2, tmp_path)
+    found = dividing.divide(registry.get("bert"), "smoke", 2, 2, tmp_path)
     assert found.axes["tokens"] == 0 and found.axes["attention_draws"] == 1 and found.axes["hidden_draws"] == 2
 
 

@@ -16,7 +16,7 @@ from compare.distribution.worker_groups import Group
 from compare.record.vocabulary import PASS
 from compare.sides import strategy_requests
 from compare.sides._side import Reply, Side, SideError
-from workloads._spec import Arrays
+from workloads.core.spec import Arrays
 
 WHOLE = {
     "loss": np.array([3.0, 2.0, 1.0]),

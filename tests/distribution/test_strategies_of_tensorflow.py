@@ -20,9 +20,9 @@ pytestmark = pytest.mark.process
 PORT = """
 import dataclasses
 from pathlib import Path
-from workloads import _registry
+from workloads.core import registry
 port = dataclasses.replace(
-    _registry.get("mnist_mlp"), tf="twin.py:build", folder=Path(__file__).parent,
+    registry.get("mnist_mlp"), tf="twin.py:build", folder=Path(__file__).parent,
     sizes={"small": {"batch": 8, "hidden": 4, "features": 64}},
 )
 """

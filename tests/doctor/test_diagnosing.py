@@ -13,7 +13,7 @@ from compare.record.diagnosis_part import ATTENTION, BLOCKER, NOTE, Diagnosis
 from compare.report import doctor_page, doctor_words, page_html
 from compare.report.page_console import print_page
 from compare.report.terminal import console
-from workloads._inspection import Effect, Inspection, Layer, Operation, Training, Value
+from workloads.protocol.inspection import Effect, Inspection, Layer, Operation, Training, Value
 
 F32 = ("float32",)
 

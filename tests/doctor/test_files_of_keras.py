@@ -20,8 +20,8 @@ import tensorflow as tf
 
 from compare.doctor import diagnosing
 from tf_reference import _inspecting, _keras_archive, _keras_layers, _keras_weights, _saved_layers
-from workloads._framework import Unsupported
-from workloads._target import resolve
+from workloads.core.target import resolve
+from workloads.protocol.framework import Unsupported
 
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 

@@ -13,7 +13,7 @@ import tensorflow as tf
 from fuzzed_bytes import MOST_S, said_of_damaged
 
 from tf_reference import _inspecting, _saved_weights, _weight_files
-from workloads._framework import Unsupported
+from workloads.protocol.framework import Unsupported
 
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 

@@ -20,8 +20,8 @@ from models_to_read import DENSE, LAMBDA, PB, archive, sequential
 from compare.doctor import diagnosing
 from compare.record.diagnosis_part import Diagnosis
 from tf_reference import _inspecting
-from workloads._framework import Unsupported
-from workloads._inspection import Inspection
+from workloads.protocol.framework import Unsupported
+from workloads.protocol.inspection import Inspection
 
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 

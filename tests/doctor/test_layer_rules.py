@@ -9,8 +9,8 @@ import pytest
 from compare.counterparts import rows
 from compare.doctor import layers_judged, rules_of_layers, rules_of_operations
 from compare.doctor.conditions_of_layers import Facts
-from workloads._inspection import Layer
 from workloads.gotchas._catalogue import entries
+from workloads.protocol.inspection import Layer
 
 
 def layer(class_name: str, name: str = "it", **config: Any) -> Layer:

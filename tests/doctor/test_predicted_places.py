@@ -24,8 +24,8 @@ from compare.report.page_console import print_page
 from compare.sides.model_worker import ModelWorker
 from tf_reference import _function_graph, _inspecting, _keras_compiled
 from tf_reference._keras_weights import Given
-from workloads._architecture import Architecture
-from workloads._inspection import Inspection
+from workloads.protocol.architecture import Architecture
+from workloads.protocol.inspection import Inspection
 
 KINDS = {
     "autoencoder": 0, "preprocessing": 0, "partly_frozen": 0, "over_edges": 0, "sound": 0, "stateful": 0,

@@ -25,8 +25,8 @@ from compare.record.workload_part import Workload
 from compare.run.record_parts import INTERRUPTED
 from compare.sides._side import SIDES, SideError
 from compare.sides.pool import Source
-from workloads import _registry
-from workloads._device import Device
+from workloads.core import registry
+from workloads.core.device import Device
 
 TIMED = Workload(timing=Timing(), parity=Parity(sizes=(
     AtSize({"B": 1}, "pass"), AtSize({"B": 6}, "pass"), AtSize({"B": 7}, "fail"), AtSize({"B": 200}, "pass"),
@@ -99,14 +99,14 @@ def test_nothing_is_called_where_there_is_no_other_size(
 
 
 def test_a_model_that_is_built_anew_for_each_size_is_not_called_at_two(kept: list[keeping.Asked]) -> None:
-    found = gather(Record(schema=1, workloads={"add": TIMED}), Request([_registry.get("add")]), Silent())
+    found = gather(Record(schema=1, workloads={"add": TIMED}), Request([registry.get("add")]), Silent())
     assert found.workloads["add"].clustering and not kept
 
 
 def test_what_was_not_timed_or_ran_elsewhere_is_not_asked(tmp_path: Path, kept: list[keeping.Asked]) -> None:
     untimed = Record(schema=1, workloads={"g": Workload()})
     assert gather(untimed, of_functions(tmp_path, "x=f32[B,4]"), Silent()) == untimed
-    on_gpu = Request([_registry.get("add")], sources=dict.fromkeys(SIDES, Source(device=Device("gpu"))))
+    on_gpu = Request([registry.get("add")], sources=dict.fromkeys(SIDES, Source(device=Device("gpu"))))
     timed = Record(schema=1, workloads={"add": TIMED})
     assert gather(timed, on_gpu, Silent()) == timed
 
@@ -121,6 +121,6 @@ def test_clusters_that_cannot_be_had_leave_their_reason_and_the_record(
         raise error
 
     monkeypatch.setattr(further_evidence, "examine", examine)
-    found = gather(load(DATA / "record_add.json"), Request([_registry.get("add")]), Silent())
+    found = gather(load(DATA / "record_add.json"), Request([registry.get("add")]), Silent())
     part = found.workloads["add"]
     assert part.clustering and reason in part.clustering.reason and part.clustering.nodes is None and part.timing

@@ -27,7 +27,7 @@ from compare.record.figure_part import (
     MeasuredExperiment,
     MeasuredRow,
 )
-from workloads import _registry
+from workloads.core import registry
 
 BY_NAME = {row.name: row for row in ROWS}
 
@@ -90,9 +90,9 @@ def test_a_figure_of_a_small_size_is_held_against_nothing() -> None:
     )
 
 
-@pytest.mark.parametrize("name", _registry.names())
+@pytest.mark.parametrize("name", registry.names())
 def test_a_size_that_counts_as_small_is_smoke_in_another_type(name: str) -> None:
-    sizes = _registry.get(name).sizes
+    sizes = registry.get(name).sizes
     for size in set(SMALL_SIZES) & set(sizes):
         assert sizes[size].items() >= sizes["smoke"].items()
 

@@ -10,8 +10,8 @@ from runs import ZOO
 
 from compare.parity.breaks import Swept
 from compare.prove import sweeping
-from workloads import _sweeps
-from workloads._spec import STABILITY
+from workloads.core import sweeps
+from workloads.core.spec import STABILITY
 from workloads.gotchas import _catalogue
 
 FEWER = (4, 32, 96)
@@ -33,7 +33,7 @@ def fewer_sweeps() -> Iterator[None]:
     """Some right ports are swept, and those in larger steps; all as users' are in `make zoo`."""
     with pytest.MonkeyPatch.context() as patch:
         if not ZOO:
-            patch.setattr(_sweeps, "STEPS", FEWER)
+            patch.setattr(sweeps, "STEPS", FEWER)
             patch.setattr(sweeping, "sweep", _sweeping_some(sweeping.sweep))
         yield
 

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from compare.gotchas import expressions
-from workloads._spec import ArraySpec
+from workloads.core.spec import ArraySpec
 from workloads.gotchas import _catalogue
 from workloads.gotchas._catalogue import Entry
 from workloads.gotchas._gotcha import JAX, NAIVE, TENSORFLOW, Gotcha

@@ -6,7 +6,7 @@ import pytest
 
 from compare.errors import RequestError
 from compare.gotchas.searching import matching
-from workloads._spec import ArraySpec
+from workloads.core.spec import ArraySpec
 from workloads.gotchas._catalogue import Entry
 from workloads.gotchas._gotcha import Gotcha
 

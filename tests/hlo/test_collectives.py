@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from compare.hlo import bindings, collectives
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.graph import Node, Shape
-from workloads._distributing import Collective
+from workloads.protocol.distributing import Collective
 
 MODULE = """
 HloModule m, entry_computation_layout={(f32[8,4]{1,0}, f32[16]{0})->(f32[8,4]{1,0}, f32[64]{0})}

@@ -18,9 +18,9 @@ from compare.sides import requests
 from compare.sides._side import Unavailable
 from compare.sides.client import LiveSide
 from compare.sides.methods import method_of
-from workloads import _registry
-from workloads._framework import Donation, Parameter, Result
-from workloads._protocol import RemoteMethods
+from workloads.core import registry
+from workloads.protocol.framework import Donation, Parameter, Result
+from workloads.protocol.methods import RemoteMethods
 
 VECTOR = np.ones(4, np.float32)
 PARAMETERS = ("weight kernel", "weight bias")
@@ -128,7 +128,7 @@ def side(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 @pytest.mark.process
 def test_either_sides_training_step_updates_its_weights_in_place(side: LiveSide, tmp_path: Path) -> None:
-    workload = _registry.get("mnist_mlp")
+    workload = registry.get("mnist_mlp")
     requests.load(side, prepare(workload, "smoke", None, tmp_path).loading)
     asked = requests.donation(side)
     names = tuple(f"{each.kind} {each.name}" for each in asked.parameters)
@@ -146,6 +146,6 @@ def test_either_sides_training_step_updates_its_weights_in_place(side: LiveSide,
 
 @pytest.mark.process
 def test_a_workload_that_does_not_train_donates_nothing(side: LiveSide, tmp_path: Path) -> None:
-    requests.load(side, prepare(_registry.get("add"), "smoke", None, tmp_path).loading)
+    requests.load(side, prepare(registry.get("add"), "smoke", None, tmp_path).loading)
     with pytest.raises(Unavailable, match="the workload has no step pass"):
         requests.donation(side)

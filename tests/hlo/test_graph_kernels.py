@@ -6,7 +6,7 @@ import pytest
 
 from compare.hlo import bindings
 from compare.hlo.graph_kernels import Schedule
-from workloads._framework import KernelRun
+from workloads.protocol.framework import KernelRun
 
 MODULE = """HloModule step, is_scheduled=true
 tanh {

@@ -24,9 +24,9 @@ from compare.record import program_parts
 from compare.sides import requests
 from compare.sides._side import Reply, Side, SideError
 from compare.sides.client import LiveSide
-from workloads import _registry
-from workloads._framework import Compiled, KernelRun
-from workloads._spec import Arrays
+from workloads.core import registry
+from workloads.core.spec import Arrays
+from workloads.protocol.framework import Compiled, KernelRun
 
 MATRIX = np.ones((8, 8), np.float32)
 US = 1e-6
@@ -231,7 +231,7 @@ def side(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 @pytest.mark.process
 def test_every_profiled_call_of_either_side_has_kernels_with_times(side: LiveSide, tmp_path: Path) -> None:
-    modes = requests.load(side, prepare(_registry.get("add"), "smoke", None, tmp_path).loading)
+    modes = requests.load(side, prepare(registry.get("add"), "smoke", None, tmp_path).loading)
     for mode in modes["forward"]:
         calls = requests.profile(side, mode)
         assert len(calls) == 5

@@ -10,8 +10,8 @@ from hlo_programs import exported
 from compare.hlo import bindings
 from compare.hlo.bindings import UnreadableProgram
 from jaxport import _private
-from workloads import _compiling
-from workloads._compiling import IN_ORDER, MANY_ELEMENTS, QUICKLY, REPEATEDLY, for_size
+from workloads.protocol import compiling
+from workloads.protocol.compiling import IN_ORDER, MANY_ELEMENTS, QUICKLY, REPEATEDLY, for_size
 
 ABSENT = "xla_of_another_release"
 
@@ -27,7 +27,7 @@ def test_the_installed_xla_knows_each_of_them(options: dict[str, object]) -> Non
 
 
 def test_one_that_makes_compiling_short_is_left_out_where_it_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_compiling, "_SOONER", {**_compiling._SOONER, ABSENT: True})
+    monkeypatch.setattr(compiling, "_SOONER", {**compiling._SOONER, ABSENT: True})
     x = np.eye(3, dtype=np.float32)
     expected = np.tanh(x) @ x
     np.testing.assert_allclose(bindings.load_bytecode(program(), {**QUICKLY, ABSENT: True})([x])[0], expected)

@@ -19,7 +19,7 @@ from compare.hlo.graph import Graph, Node, Shape
 from compare.hlo.read_module import read
 from compare.hlo.stepping import StepPrograms
 from compare.hlo.steps import Step, StepProgram, Steps
-from workloads._compiling import IN_ORDER, QUICKLY
+from workloads.protocol.compiling import IN_ORDER, QUICKLY
 
 ROWS = np.linspace(-2, 3, 24, dtype=np.float32).reshape(4, 6)
 OTHER = np.cos(ROWS)

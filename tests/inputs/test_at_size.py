@@ -10,10 +10,11 @@ from places import ROOT
 from compare.errors import RequestError
 from compare.inputs import at_size
 from compare.sides import mapped
-from workloads import ArraySpec, Training, Workload, _registry
-from workloads._spec import Dimensions
+from workloads import ArraySpec, Training, Workload
+from workloads.core import registry
+from workloads.core.spec import Dimensions
 
-EXAMPLE = _registry.get("running_example")
+EXAMPLE = registry.get("running_example")
 
 
 def test_parity_can_be_asked_for_at_another_size_than_times(tmp_path: Path) -> None:
@@ -82,7 +83,7 @@ def test_arrays_come_back_from_disk_as_they_were_and_cannot_be_written(tmp_path:
 
 
 def test_relative_twins_start_at_the_port_file() -> None:
-    port = _registry.get(str(ROOT / "examples" / "feed_forward" / "port.py"))
+    port = registry.get(str(ROOT / "examples" / "feed_forward" / "port.py"))
     assert at_size._target(port, port.tf).endswith("examples/feed_forward/model_tf.py:feed_forward")
     assert at_size._target(EXAMPLE, EXAMPLE.tf) == "tf_reference.running_example:build"
 

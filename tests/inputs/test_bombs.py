@@ -18,7 +18,7 @@ from compare import files, xspace
 from compare.errors import Foreseen
 from compare.hlo.artifacts import hlo_of_file
 from compare.record import results_file
-from workloads import _foreign
+from workloads.core import foreign
 
 MOST_BYTES = 256 << 20
 EXPECTED = files.Expected("a file", "write it again")
@@ -39,7 +39,7 @@ def read_arrays(path: Path) -> object:
 
 
 def read_npz(path: Path) -> object:
-    return _foreign.npz(path, ["x"], 1 << 30)
+    return foreign.npz(path, ["x"], 1 << 30)
 
 
 def read_profile(path: Path) -> object:
@@ -93,7 +93,7 @@ def test_what_claims_to_be_large_is_refused_at_once(name: str, tmp_path: Path) -
     tracemalloc.start()
     began = time.thread_time()
     try:
-        with pytest.raises((Foreseen, _foreign.Unusable)) as refused:
+        with pytest.raises((Foreseen, foreign.Unusable)) as refused:
             read(path)
         peak = tracemalloc.get_traced_memory()[1]
     finally:

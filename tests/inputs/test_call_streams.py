@@ -5,7 +5,7 @@ import pytest
 
 from compare.errors import RequestError
 from compare.inputs.call_streams import describe, from_file, parse_call, stream
-from workloads._spec import ArraySpec
+from workloads.core.spec import ArraySpec
 
 
 def test_a_call_holds_arrays_python_values_numpy_scalars_and_structures() -> None:

@@ -21,8 +21,8 @@ from compare.sides._side import SIDES
 from compare.sides.pool import Pool, Source
 from jaxport._framework import Jax
 from workloads import Workload
-from workloads._framework import FORWARD, GRADIENTS, Twin
-from workloads._modes import JAX_JIT, TF_JIT
+from workloads.core.modes import JAX_JIT, TF_JIT
+from workloads.protocol.framework import FORWARD, GRADIENTS, Twin
 
 TF = """
 import numpy as np

@@ -30,8 +30,8 @@ from compare.hlo.artifacts import hlo_of_file
 from compare.hlo.bindings import UnreadableProgram
 from compare.plain_json import write_json
 from compare.record.results_file import RecordError, load_plain
-from workloads import _foreign
-from workloads._foreign import Unusable
+from workloads.core import foreign
+from workloads.core.foreign import Unusable
 
 RECORD = json.loads((DATA / "record_full.json").read_text())
 PROTO = next((DATA / "dumps/jax_proto").glob("*after*.pb")).read_bytes()
@@ -122,14 +122,14 @@ def test_what_would_block_or_act_is_never_opened(tmp_path: Path) -> None:
         server.bind(str(tmp_path / "socket"))
         for path, found in ((tmp_path / "socket", "a socket"), (Path("/dev/tty"), "a device"), (tmp_path, "a folder")):
             with pytest.raises(Unusable, match=found):
-                _foreign.read(path, 9)
+                foreign.read(path, 9)
 
 
 def test_a_file_may_be_as_long_as_allowed_and_no_longer(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"123456789")
-    assert _foreign.read(tmp_path / "x", 9) == b"123456789"
+    assert foreign.read(tmp_path / "x", 9) == b"123456789"
     with pytest.raises(Unusable, match="more than"):
-        _foreign.read(tmp_path / "x", 8)
+        foreign.read(tmp_path / "x", 8)
 
 
 # Zips
@@ -159,8 +159,8 @@ def test_a_zip_that_says_it_holds_less_is_unpacked_no_further(tmp_path: Path) ->
     at = data.index(b"PK\x01\x02") + 24
     data[at : at + 4] = (64).to_bytes(4, "little")
     path.write_bytes(data)
-    with _foreign.zip_opened(path) as archive, pytest.raises(Unusable, match="broken zip"):
-        _foreign.member_bytes(archive, "x", 1 << 10)
+    with foreign.zip_opened(path) as archive, pytest.raises(Unusable, match="broken zip"):
+        foreign.member_bytes(archive, "x", 1 << 10)
 
 
 def test_zeros_beyond_the_ratio_are_a_bomb_and_random_numbers_are_not(tmp_path: Path) -> None:

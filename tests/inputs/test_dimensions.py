@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workloads import ArraySpec, Workload
-from workloads._dimensions import LARGE, Range, describe_dimensions, others, usual
+from workloads.core.dimensions import LARGE, Range, describe_dimensions, others, usual
 
 
 def judged(names: str, ranges: Mapping[str, Range] | None = None) -> list[tuple[int, ...]]:

@@ -17,7 +17,7 @@ from compare.progress import Silent
 from compare.run import whole_run
 from compare.sides.pool import Pool
 from workloads import ArraySpec, Workload
-from workloads._arrays import draw, draw_kinks
+from workloads.core.arrays import draw, draw_kinks
 
 
 @pytest.mark.parametrize(

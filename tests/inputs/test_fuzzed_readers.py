@@ -38,7 +38,7 @@ from compare.inputs import call_streams, port_files
 from compare.profiles import traced
 from compare.record import results_file
 from compare.sides import recorded
-from workloads import _foreign
+from workloads.core import foreign
 
 
 def of_path(read: Callable[[Path], object]) -> Callable[[bytes, Path], object]:
@@ -161,7 +161,7 @@ READERS: dict[str, tuple[str, Callable[[bytes, Path], Any]]] = {
     "calls": ("calls", of_bytes(calls)),
     "dumped graphs": ("graph", of_path(graph_file.read_graph)),
     "GPUs": ("gpu", of_path(gpus.of_file)),
-    "data": ("npz", of_path(lambda path: _foreign.npz(path, ["x", "n"], 1 << 20))),
+    "data": ("npz", of_path(lambda path: foreign.npz(path, ["x", "n"], 1 << 20))),
     "profiles": ("profile", of_path(profile)),
     "bug reports in zips": ("bundle", of_path(in_bundle)),
     "files of programs": ("module", of_bytes(hlo_of_file)),
@@ -186,9 +186,9 @@ def test_a_damaged_file_is_read_or_refused_in_one_line(
         finally:
             assert time.thread_time() - began < MOST_S
 
-    lines = [line for line in said_of_damaged(good(kind), tried, (Foreseen, _foreign.Unusable)) if line]
+    lines = [line for line in said_of_damaged(good(kind), tried, (Foreseen, foreign.Unusable)) if line]
     assert bool(lines) != (name in TAKES_ANY_TEXT)
-    # What `_foreign` finds is put into a line by whoever asked for the file.
+    # What `foreign` finds is put into a line by whoever asked for the file.
     begins = "" if name == "data" else "expected"
     assert [line for line in lines if not (line.isprintable() and begins in line and len(line) < 4000)] == []
 

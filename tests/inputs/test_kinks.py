@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from workloads import _arrays
-from workloads._framework import is_kinks
-from workloads._spec import Arrays, ArraySpec, Workload
+from workloads.core.arrays import PATTERNS, draw_cases
+from workloads.core.spec import Arrays, ArraySpec, Workload
+from workloads.protocol.framework import is_kinks
 
 SIZES = [(), (1,), (2,), (8,), (64,), (8, 8), (100, 3)]
 
@@ -29,7 +29,7 @@ SUBGRADIENTS: dict[str, Callable[[np.ndarray, np.ndarray], object]] = {
 
 def kinks(**inputs: ArraySpec) -> list[Arrays]:
     port = Workload(name="port", tf="t:f", jax="j:f", inputs=inputs)
-    return [arrays for case, arrays in _arrays.draw_cases(port, {}, 1, None).items() if is_kinks(case)]
+    return [arrays for case, arrays in draw_cases(port, {}, 1, None).items() if is_kinks(case)]
 
 
 @pytest.mark.parametrize("shape", SIZES, ids=str)
@@ -70,7 +70,7 @@ def test_integers_are_the_first_and_the_last_of_their_range(
 
 
 def test_small_inputs_have_a_case_of_each_kink_and_large_ones_one_that_has_all() -> None:
-    assert len(kinks(x=ArraySpec((64,)))) == _arrays.PATTERNS
+    assert len(kinks(x=ArraySpec((64,)))) == PATTERNS
     assert len(kinks(x=ArraySpec((65,)))) == 1
     assert len(kinks(x=ArraySpec((1,)), table=ArraySpec((100, 3)))) == 1
 

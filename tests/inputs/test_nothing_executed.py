@@ -17,7 +17,7 @@ from test_fuzzed_readers import READERS, good
 from compare.bundles import bundle
 from compare.errors import Foreseen
 from compare.record import results_file
-from workloads import _foreign
+from workloads.core import foreign
 
 EXECUTES = (
     "exec", "compile", "import", "marshal.loads", "pickle.find_class", "os.system", "os.exec", "os.fork",
@@ -84,7 +84,7 @@ def test_a_good_file_is_read_and_nothing_executed(
     def tried(path: Path) -> None:
         try:
             read(good(kind), path)
-        except (Foreseen, _foreign.Unusable):
+        except (Foreseen, foreign.Unusable):
             assert name in OF_RECORDS, "a good file was refused"
 
     tried(tmp_path / "first.json")  # jaxport's own modules that are imported when they are first needed
@@ -102,8 +102,8 @@ def test_the_head_of_an_array_is_no_program(tmp_path: Path, monkeypatch: pytest.
     np.savez(tmp_path / "x.npz", n=np.arange(3))
     with zipfile.ZipFile(tmp_path / "x.npz", "a") as archive:
         archive.writestr("x.npy", b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + b"\x80\x04N.")
-    with watched() as told, pytest.raises(_foreign.Unusable, match=r"broken array|objects in"):
-        _foreign.npz(tmp_path / "x.npz", ["x"], 1 << 20)
+    with watched() as told, pytest.raises(foreign.Unusable, match=r"broken array|objects in"):
+        foreign.npz(tmp_path / "x.npz", ["x"], 1 << 20)
     assert told == []
     assert not (tmp_path / "executed").exists()
 

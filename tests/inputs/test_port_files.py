@@ -18,7 +18,7 @@ from compare.parity import Evidence
 from compare.prove import judging
 from compare.record.parity_part import Parity
 from compare.sides.client import LiveSide
-from workloads import _registry
+from workloads.core import registry
 
 pytestmark = pytest.mark.process
 
@@ -185,7 +185,7 @@ def test_a_file_that_never_ends_is_given_up(tmp_path: Path, monkeypatch: pytest.
     with port_files.ports_apart():
         assert port_files.get(write(tmp_path, "first")).name == "first"
         hurry(port_files._in_use[-1]._worker.current_worker())
-        with pytest.raises(_registry.RegistryError, match=r"found code that does not finish: no answer within 2 s"):
+        with pytest.raises(registry.RegistryError, match=r"found code that does not finish: no answer within 2 s"):
             port_files.get(write(tmp_path, "endless", before="while True: pass"))
         assert port_files.get(write(tmp_path, "next")).name == "next"
 

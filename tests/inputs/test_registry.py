@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from compare.inputs import functions
-from workloads import Workload, _registry, _target
-from workloads._errors import Foreseen
+from workloads import Workload
+from workloads.core import registry, target
+from workloads.core.errors import Foreseen
 
 PORT = """
 from workloads import ArraySpec, Workload
@@ -18,23 +19,23 @@ port = Workload(name="mine", tf="a.py:f", jax="b.py:g", inputs={"x": ArraySpec((
 
 
 def test_built_in_workloads_are_found_by_name() -> None:
-    assert {"add", "mnist_mlp", "running_example", "scale_and_add", "sum_of_products"} <= set(_registry.names())
-    assert _registry.get("add").name == "add"
+    assert {"add", "mnist_mlp", "running_example", "scale_and_add", "sum_of_products"} <= set(registry.names())
+    assert registry.get("add").name == "add"
 
 
 def test_a_near_miss_is_offered() -> None:
-    with pytest.raises(_registry.RegistryError, match=r"found 'runing_exmple': did you mean running_example"):
-        _registry.get("runing_exmple")
+    with pytest.raises(registry.RegistryError, match=r"found 'runing_exmple': did you mean running_example"):
+        registry.get("runing_exmple")
 
 
 def test_a_far_miss_lists_all() -> None:
-    with pytest.raises(_registry.RegistryError, match=r"known are add, .*mnist_mlp"):
-        _registry.get("zzzzzz")
+    with pytest.raises(registry.RegistryError, match=r"known are add, .*mnist_mlp"):
+        registry.get("zzzzzz")
 
 
 def test_a_port_file_is_placed_where_it_lies(tmp_path: Path) -> None:
     (tmp_path / "port.py").write_text(PORT)
-    assert _registry.get(str(tmp_path / "port.py")).folder == tmp_path
+    assert registry.get(str(tmp_path / "port.py")).folder == tmp_path
 
 
 @pytest.mark.parametrize(
@@ -48,8 +49,8 @@ def test_a_port_file_is_placed_where_it_lies(tmp_path: Path) -> None:
 )
 def test_a_port_file_that_declares_no_workload_says_so(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "port.py").write_text(text)
-    with pytest.raises(_registry.RegistryError, match=message):
-        _registry.get(str(tmp_path / "port.py"))
+    with pytest.raises(registry.RegistryError, match=message):
+        registry.get(str(tmp_path / "port.py"))
 
 
 GOOD = """from workloads import ArraySpec, Workload
@@ -108,8 +109,8 @@ def test_a_port_file_that_is_wrong_says_where_in_one_line(tmp_path: Path, name: 
     text, found = WRONG[name]
     path = tmp_path / "port.py"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    with pytest.raises(_registry.RegistryError, match=re.escape(found)) as refused:
-        _registry.get(str(path))
+    with pytest.raises(registry.RegistryError, match=re.escape(found)) as refused:
+        registry.get(str(path))
     line = str(refused.value)
     assert "\n" not in line and len(line) < 600 and line.endswith(": correct it")
 
@@ -128,11 +129,11 @@ def test_what_is_no_file_is_never_opened_and_named(tmp_path: Path, name: str) ->
     place, found = PLACES[name]
     place(path := tmp_path / "port.py")
     with pytest.raises(Foreseen, match=f"at {re.escape(str(path))}, found {found}: check the path"):
-        _registry.get(str(path))
+        registry.get(str(path))
     with pytest.raises(Foreseen, match=f"for --tf, found {found}: check the path"):
         functions.check_reference("--tf", f"{path}:f")
-    with pytest.raises(_target.TargetError, match=f"at {re.escape(str(path))}, found {found}: check the path"):
-        _target.resolve(f"{path}:f")
+    with pytest.raises(target.TargetError, match=f"at {re.escape(str(path))}, found {found}: check the path"):
+        target.resolve(f"{path}:f")
 
 
 class _Point:
@@ -145,7 +146,7 @@ class _Point:
 
 def test_an_entry_point_of_another_package_is_a_workload(monkeypatch: pytest.MonkeyPatch) -> None:
     theirs = Workload(name="theirs", tf="t:f", jax="j:f", inputs={})
-    monkeypatch.setattr(_registry, "_entry_points", lambda: {"theirs": _Point(theirs), "junk": _Point(3)})
-    assert _registry.get("theirs") is theirs
-    with pytest.raises(_registry.RegistryError, match="expected a Workload behind entry point 'junk', found int"):
-        _registry.get("junk")
+    monkeypatch.setattr(registry, "_entry_points", lambda: {"theirs": _Point(theirs), "junk": _Point(3)})
+    assert registry.get("theirs") is theirs
+    with pytest.raises(registry.RegistryError, match="expected a Workload behind entry point 'junk', found int"):
+        registry.get("junk")

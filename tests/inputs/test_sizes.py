@@ -4,14 +4,15 @@ import pytest
 
 from compare.errors import RequestError
 from compare.inputs import sizes
-from workloads import ArraySpec, Workload, _registry
+from workloads import ArraySpec, Workload
+from workloads.core import registry
 
-EXAMPLE = _registry.get("running_example")
+EXAMPLE = registry.get("running_example")
 
 
 def test_the_tour_takes_functions_at_default_and_models_at_smoke() -> None:
     assert sizes.choose_size(EXAMPLE, None) == "default"
-    assert sizes.choose_size(_registry.get("mnist_mlp"), None) == "smoke"
+    assert sizes.choose_size(registry.get("mnist_mlp"), None) == "smoke"
 
 
 def test_an_unknown_size_is_refused_and_a_workload_of_one_size_has_only_that() -> None:

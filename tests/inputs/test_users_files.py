@@ -15,14 +15,14 @@ from places import ROOT
 from compare.inputs.functions import check_reference
 from compare.sides import requests
 from compare.sides.client import LiveSide
-from workloads import _files, _registry, _target
-from workloads._files import PathError
+from workloads.core import files, registry, target
+from workloads.core.files import PathError
 
 
 @pytest.fixture(autouse=True)
 def closed() -> Iterator[None]:
     yield
-    _files.close_folder()
+    files.close_folder()
 
 
 def test_two_folders_with_a_helper_of_one_name_do_not_share_it(tmp_path: Path) -> None:
@@ -30,28 +30,28 @@ def test_two_folders_with_a_helper_of_one_name_do_not_share_it(tmp_path: Path) -
         (tmp_path / name).mkdir()
         (tmp_path / name / "helper.py").write_text(f"NAME = {name!r}")
         (tmp_path / name / "m.py").write_text("import helper\ndef f(): return helper.NAME")
-    first, second = (_target.resolve(f"{tmp_path}/{name}/m.py:f") for name in ("a", "b"))
+    first, second = (target.resolve(f"{tmp_path}/{name}/m.py:f") for name in ("a", "b"))
     assert (first(), second()) == ("a", "b")
 
 
 def test_a_function_may_import_from_its_folder_when_it_is_called(tmp_path: Path) -> None:
     (tmp_path / "late_helper.py").write_text("NAME = 3")
     (tmp_path / "m.py").write_text("def f():\n    import late_helper\n    return late_helper.NAME")
-    assert _target.resolve(f"{tmp_path}/m.py:f")() == 3
+    assert target.resolve(f"{tmp_path}/m.py:f")() == 3
 
 
 def test_a_file_may_hold_dataclasses_with_postponed_annotations(tmp_path: Path) -> None:
     text = "from __future__ import annotations\nfrom dataclasses import dataclass\n@dataclass\nclass A:\n    x: int\n"
     (tmp_path / "m.py").write_text(text + "def f(): return A(1).x")
-    assert _target.resolve(f"{tmp_path}/m.py:f")() == 1
+    assert target.resolve(f"{tmp_path}/m.py:f")() == 1
 
 
 def test_a_module_that_is_not_there_and_one_that_breaks_are_told_apart(tmp_path: Path) -> None:
-    with pytest.raises(_target.TargetError, match="expected a module 'no_such_module', found none"):
-        _target.resolve("no_such_module:f")
+    with pytest.raises(target.TargetError, match="expected a module 'no_such_module', found none"):
+        target.resolve("no_such_module:f")
     (tmp_path / "m.py").write_text("import no_such_module\ndef f(): pass")
     with pytest.raises(ModuleNotFoundError, match="no_such_module"):
-        _target.resolve(f"{tmp_path}/m.py:f")
+        target.resolve(f"{tmp_path}/m.py:f")
 
 
 @pytest.mark.parametrize("reference", ["port.py:f", "port:f"])
@@ -62,10 +62,10 @@ def test_code_at_a_path_that_is_no_unicode_is_refused_in_one_line(
     folder.mkdir()
     (folder / "port.py").write_text("def f(): pass")
     monkeypatch.chdir(folder)
-    with pytest.raises(_target.TargetError, match=r"expected code at a path in UTF-8, found the bytes .*b\\xff/port"):
-        _target.resolve(reference)
-    with pytest.raises(_registry.RegistryError, match="rename the folder or the file"):
-        _registry.check_file(Path("port.py"))
+    with pytest.raises(target.TargetError, match=r"expected code at a path in UTF-8, found the bytes .*b\\xff/port"):
+        target.resolve(reference)
+    with pytest.raises(registry.RegistryError, match="rename the folder or the file"):
+        registry.check_file(Path("port.py"))
     with pytest.raises(PathError, match="rename the folder or the file"):
         check_reference("--tf", "port.py:f")
 
@@ -76,16 +76,16 @@ def test_the_folder_of_a_file_before_is_importable_no_more(tmp_path: Path) -> No
     (tmp_path / "a/only_in_a.py").touch()
     (tmp_path / "a/m.py").write_text("import only_in_a\ndef f(): pass")
     (tmp_path / "b/m.py").write_text("def f():\n    import only_in_a")
-    _target.resolve(f"{tmp_path}/a/m.py:f")
+    target.resolve(f"{tmp_path}/a/m.py:f")
     with pytest.raises(ModuleNotFoundError):
-        _target.resolve(f"{tmp_path}/b/m.py:f")()
+        target.resolve(f"{tmp_path}/b/m.py:f")()
 
 
 @pytest.mark.parametrize("name", ["random", "json", "numpy", "flax", "compare", "pyclbr"])
 def test_a_file_beside_hides_nothing_that_is_installed(tmp_path: Path, name: str) -> None:
     (tmp_path / f"{name}.py").write_text("OURS = 0")
     (tmp_path / "m.py").write_text(f"import {name} as found\ndef f(): return hasattr(found, 'OURS')")
-    assert not _target.resolve(f"{tmp_path}/m.py:f")()
+    assert not target.resolve(f"{tmp_path}/m.py:f")()
 
 
 def test_a_module_that_was_named_is_found_in_the_current_folder_with_its_siblings(
@@ -95,8 +95,8 @@ def test_a_module_that_was_named_is_found_in_the_current_folder_with_its_sibling
     (tmp_path / "named.py").write_text("import sibling\ndef f(): return sibling.NAME")
     (tmp_path / "json.py").write_text("raise SystemExit(3)")
     monkeypatch.chdir(tmp_path)
-    assert _target.resolve("named:f")() == "sibling"
-    assert callable(_target.resolve("json:loads"))
+    assert target.resolve("named:f")() == "sibling"
+    assert callable(target.resolve("json:loads"))
     assert str(tmp_path) not in sys.path
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from compare.commands import _option_types
 from workloads import ArraySpec, Workload
-from workloads._registry import RegistryError, get
-from workloads._spec import Cost, Deviation, Training
+from workloads.core.registry import RegistryError, get
+from workloads.core.spec import Cost, Deviation, Training
 
 
 def workload(**fields: Any) -> Workload:

@@ -10,7 +10,7 @@ from chained_layers import Layer, captured, double, shifted, triple
 
 from compare.ladder.asking_layers import Asked, ask
 from compare.sides._side import Reply, Side, SideError
-from workloads._spec import Arrays
+from workloads.core.spec import Arrays
 
 CHAIN = [Layer("first", double), Layer("second", shifted), Layer("third", triple)]
 PREPARED: Any = SimpleNamespace(loading=SimpleNamespace(cases=("seed0", "kinks")))

@@ -5,7 +5,7 @@ import numpy as np
 from compare.ladder.gradient_departure import gradient_departure
 from compare.ladder.layer_verdicts import Captured, Paired
 from compare.record.rung_part import LayerVerdict
-from workloads._layer_calls import LayerCall, LayerCalls
+from workloads.protocol.layer_calls import LayerCall, LayerCalls
 
 ONES = np.arange(1.0, 5.0)
 

@@ -8,7 +8,7 @@ from compare.ladder.first_departure import First, first_departure
 from compare.ladder.layer_verdicts import BEFORE_ACTIVATION, BOUNDS, Captured, pair_calls, verdicts
 from compare.ladder.matched_layers import find_exchanges, match_calls, modules_of
 from compare.record.rung_part import LayerVerdict
-from workloads._layer_calls import LayerCall, LayerCalls
+from workloads.protocol.layer_calls import LayerCall, LayerCalls
 
 BOUND = BOUNDS["float64"]
 

@@ -12,7 +12,7 @@ import pytest
 
 from compare import cli
 from compare.limits import naming_limits, trying_limits
-from workloads._spec import ArraySpec
+from workloads.core.spec import ArraySpec
 from workloads.limits._limit import limits
 from workloads.limits._statement import Raised, Statement, statements
 from workloads.limits.recompilation import STREAMS

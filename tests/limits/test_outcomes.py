@@ -18,8 +18,8 @@ from compare.limits.outcomes import (
 from compare.record.clustering_part import BOUNDARY, Cluster, ClusteredGraph, GraphNode
 from compare.record.ledger_part import NOT_CALLED, LedgerCall, SideLedger
 from compare.record.limit_part import Limit, LimitWay
-from workloads._framework import KernelRun
 from workloads.limits._statement import Raised
+from workloads.protocol.framework import KernelRun
 
 EAGER = {"0": np.array([1.0, 2.0, 4.0], np.float32)}
 

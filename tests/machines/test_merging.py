@@ -14,7 +14,7 @@ from compare.record.cost_parts import Entry, Limits
 from compare.record.envelope import Environment, Node, Record
 from compare.record.workload_part import Workload
 from compare.report import console, html, node_rows, results_page, terminal
-from workloads._registry import get
+from workloads.core.registry import get
 
 SMALL = Environment(jaxport="1", python="3.11.7", platform="Linux", cpu="small", cores=2, sides={"tf": {"threads": 2}})
 LARGE = replace(SMALL, cpu="large", cores=64, sides={"tf": {"threads": 64}})

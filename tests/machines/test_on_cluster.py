@@ -26,9 +26,9 @@ from compare.run.whole_run import RunResult
 from compare.sides import ray_host
 from compare.sides._side import Reply, SideError
 from compare.sides.replies import ClusterNode, NodeFacts, TaskResult
-from workloads import _registry
-from workloads._framework import Unsupported
-from workloads._spec import Arrays
+from workloads.core import registry
+from workloads.core.spec import Arrays
+from workloads.protocol.framework import Unsupported
 
 OWN = suite_on_cluster.own()
 
@@ -180,7 +180,7 @@ class Scripted:
 
 
 def test_what_came_back_before_the_cluster_was_lost_stands() -> None:
-    tasks = [suite_on_cluster.Task(name, _registry.get(name), "smoke", ()) for name in ("add", "scale_and_add")]
+    tasks = [suite_on_cluster.Task(name, registry.get(name), "smoke", ()) for name in ("add", "scale_and_add")]
     part = Workload(parity=Parity(verdict="pass"))
     record = Record(schema=1, workloads={"add": part}, environment=Environment(cpu="small"))
     nodes = {"a": node("1", "a")}

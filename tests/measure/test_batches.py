@@ -24,10 +24,10 @@ from compare.sides import mapped
 from compare.sides._side import Reply, Side, SideError
 from compare.sides.pool import Source
 from compare.sides.settings import Settings
-from workloads import _registry
-from workloads._spec import Arrays, Workload
+from workloads.core import registry
+from workloads.core.spec import Arrays, Workload
 
-MLP = _registry.get("mnist_mlp")
+MLP = registry.get("mnist_mlp")
 
 
 def row(batch: int, peak_bytes: int | None, mode: str = "jax/jit") -> Batch:
@@ -192,7 +192,7 @@ def test_only_the_batch_changes_and_one_batch_of_training_is_enough(tmp_path: Pa
 @pytest.mark.parametrize(
     ("workload", "found"),
     [
-        (_registry.get("running_example"), "expected a workload that trains, found running_example"),
+        (registry.get("running_example"), "expected a workload that trains, found running_example"),
         (replace(MLP, sizes={"smoke": {"hidden": 32}}), "expected 'batch' among the dimensions that size smoke of"),
     ],
 )

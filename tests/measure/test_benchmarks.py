@@ -11,8 +11,8 @@ import pytest
 from compare.errors import FORESEEN
 from compare.run.prover import Port, Prover
 from jaxport._pytest_plugin import Benchmark
-from workloads import _registry
-from workloads._modes import (
+from workloads.core import registry
+from workloads.core.modes import (
     JAX_APART,
     JAX_DONATED,
     JAX_TUNED,
@@ -36,9 +36,9 @@ def cases() -> list[tuple[str, Mode]]:
     """Workload and mode; only what trains has a state to donate."""
     return [
         (name, mode)
-        for name in _registry.built_in()
+        for name in registry.built_in()
         for mode in MODES
-        if mode != JAX_DONATED or _registry.get(name).training
+        if mode != JAX_DONATED or registry.get(name).training
     ]
 
 

@@ -25,8 +25,8 @@ from compare.sides import worker
 from compare.sides._side import Reply, Side, SideError, Unavailable
 from compare.sides.peers import PEERS
 from workloads import ArraySpec, Workload
-from workloads._framework import FORWARD, GRADIENTS, STEP
-from workloads._spec import Arrays, Training
+from workloads.core.spec import Arrays, Training
+from workloads.protocol.framework import FORWARD, GRADIENTS, STEP
 
 PEER = PEERS[0]
 STEPS = 3

@@ -22,9 +22,10 @@ from compare.sides import client, requests
 from compare.sides._side import Side, Unavailable
 from compare.sides.client import LiveSide
 from compare.sides.peers import PEERS
-from workloads import ArraySpec, Workload, _registry
-from workloads._framework import FORWARD, STEP
-from workloads._spec import Arrays, Training
+from workloads import ArraySpec, Workload
+from workloads.core import registry
+from workloads.core.spec import Arrays, Training
+from workloads.protocol.framework import FORWARD, STEP
 
 pytestmark = pytest.mark.skipif(find_spec("tf2jax") is None, reason="tf2jax is not installed")
 
@@ -121,14 +122,14 @@ class Bench:
 
     def __init__(self, sides: Mapping[str, LiveSide], folder: Path) -> None:
         self._sides = sides
-        classifier = _registry.get("mnist_mlp")
+        classifier = registry.get("mnist_mlp")
         assert classifier.training
         shorter = replace(classifier, training=replace(classifier.training, steps=5, checkpoints=(1,)))
         self.prepared: dict[str, Prepared] = {}
         self.tf: dict[str, Collected] = {}
         self.doubles: dict[str, Doubles] = {}
-        feed_forward = _registry.get(str(ROOT / "examples" / "feed_forward" / "port.py"))
-        for each in (_registry.get("running_example"), feed_forward, shorter, descent(folder)):
+        feed_forward = registry.get(str(ROOT / "examples" / "feed_forward" / "port.py"))
+        for each in (registry.get("running_example"), feed_forward, shorter, descent(folder)):
             self.prepared[each.name] = prepare_both(each, "smoke", None, folder)[0]
             self.tf[each.name], self.doubles[each.name] = said(self.get("tf"), self.prepared[each.name])
 

@@ -31,10 +31,10 @@ from compare.sides._side import Reply, Side, SideError
 from compare.sides.framework_host import Worker
 from compare.sides.pool import Source
 from compare.sides.settings import Settings
-from workloads import _registry
-from workloads._framework import Analysis, Twin
-from workloads._framework import Prepared as Prepared_
-from workloads._spec import Arrays
+from workloads.core import registry
+from workloads.core.spec import Arrays
+from workloads.protocol.framework import Analysis, Twin
+from workloads.protocol.framework import Prepared as Prepared_
 
 # Settings: no cache means none.
 
@@ -105,7 +105,7 @@ Measure = Callable[..., Measured]
 
 @pytest.fixture(scope="module")
 def example(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
-    return prepare(_registry.get("running_example"), "smoke", None, tmp_path_factory.mktemp("arrays"), one_case=True)
+    return prepare(registry.get("running_example"), "smoke", None, tmp_path_factory.mktemp("arrays"), one_case=True)
 
 
 @pytest.fixture

@@ -26,10 +26,10 @@ from compare.record.workload_part import Cost, Workload
 from compare.sides import requests
 from compare.sides._side import Reply, Side, SideError
 from compare.sides.client import LiveSide
-from workloads import _registry
-from workloads._device import GPU, TF32, Device
-from workloads._framework import Parameter, Program, Result
-from workloads._spec import Arrays
+from workloads.core import registry
+from workloads.core.device import GPU, TF32, Device
+from workloads.core.spec import Arrays
+from workloads.protocol.framework import Parameter, Program, Result
 
 MEBIBYTE = 1 << 20
 
@@ -218,7 +218,7 @@ def sides() -> Iterator[dict[str, Side]]:
             "tf": LiveSide("tf", folder, interpreter(folder, JAX_AS_TF)),
             "jax": LiveSide("jax", folder),
         }
-        loading = prepare(_registry.get("add"), "smoke", None, folder).loading
+        loading = prepare(registry.get("add"), "smoke", None, folder).loading
         assert CASE in loading.cases
         try:
             for side in found.values():

@@ -21,7 +21,7 @@ from compare.sides._side import Reply, SideError
 from compare.sides.client import LiveSide
 from compare.sides.pool import Source
 from compare.sides.settings import Settings
-from workloads import _registry
+from workloads.core import registry
 
 Law = Callable[[int], tuple[float, int | None]]
 """Seconds and threads of a size."""
@@ -117,7 +117,7 @@ def test_a_size_that_fits_nowhere_ends_the_search_with_what_was_found_before() -
 
 @pytest.mark.process
 def test_a_side_is_asked_in_a_process_of_its_own(tmp_path: Path) -> None:
-    loading = prepare_one(_registry.get("add"), "smoke", None, tmp_path).loading
+    loading = prepare_one(registry.get("add"), "smoke", None, tmp_path).loading
     found = thread_handover.measure(loading, Workers({"jax": Source()}, tmp_path, 300, 1), Silent())
     points = found["jax"].points
     assert [point.elements for point in points if point.elements in thread_handover.SIZES] == [*thread_handover.SIZES]
@@ -130,7 +130,7 @@ def test_a_side_that_cannot_compute_says_why(tmp_path: Path) -> None:
         raise SideError("jax", "start", "no XLA here")
 
     workers = Workers({"jax": Source()}, tmp_path, 300, 1, refuses)
-    loading = prepare_one(_registry.get("add"), "smoke", None, tmp_path).loading
+    loading = prepare_one(registry.get("add"), "smoke", None, tmp_path).loading
     assert "no XLA here" in thread_handover.measure(loading, workers, Silent())["jax"].reason
 
 
@@ -138,7 +138,7 @@ def test_a_side_that_cannot_compute_says_why(tmp_path: Path) -> None:
 @pytest.mark.parametrize("synchronous", [False, True])
 def test_jax_is_kept_from_handing_a_call_over(synchronous: bool, tmp_path: Path) -> None:
     elements = thread_handover.SIZES[-1]
-    _, prepared = prepare_both(_registry.get("add"), "smoke", None, tmp_path)
+    _, prepared = prepare_both(registry.get("add"), "smoke", None, tmp_path)
     with closing(LiveSide("jax", tmp_path, settings=Settings(synchronous_dispatch=synchronous))) as side:
         requests.load(side, prepared.loading)
         handle = requests.compile_program(side, probes.sum_of_two(elements)).handle

@@ -20,8 +20,8 @@ from compare.sides._side import Reply, Side, SideError
 from compare.sides.client import LiveSide
 from compare.sides.settings import Settings, available_processors
 from workloads import ArraySpec, Workload
-from workloads._device import GPU, Device
-from workloads._spec import Arrays
+from workloads.core.device import GPU, Device
+from workloads.core.spec import Arrays
 
 
 def task(folder: Path, number: int, nanoseconds: int, allowed: str) -> None:

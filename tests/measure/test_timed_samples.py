@@ -13,7 +13,7 @@ from compare.measure import timed_samples
 from compare.plain_json import to_json
 from compare.record.timing_part import Bound, Threads
 from compare.record.vocabulary import CELLS
-from workloads._modes import TF_GRAPH, TF_JIT, Arm, parse_arm
+from workloads.core.modes import TF_GRAPH, TF_JIT, Arm, parse_arm
 
 
 def samples(**slowed: float) -> timed_samples.Samples:

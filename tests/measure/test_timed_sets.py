@@ -27,10 +27,10 @@ from compare.sides.client import LiveSide
 from compare.sides.pool import Source
 from compare.sides.replies import Changed
 from compare.sides.settings import RETAINING, Settings
-from workloads import _registry
-from workloads._device import GPU, HIGHEST, ON_CPU, SYNCHRONOUS, Device
-from workloads._modes import IN_OTHER_PROCESSES, JAX_JIT, JAX_RETAINED, JAX_SYNCHRONOUS, TF_JIT, Arm, Mode
-from workloads._spec import Arrays
+from workloads.core import registry
+from workloads.core.device import GPU, HIGHEST, ON_CPU, SYNCHRONOUS, Device
+from workloads.core.modes import IN_OTHER_PROCESSES, JAX_JIT, JAX_RETAINED, JAX_SYNCHRONOUS, TF_JIT, Arm, Mode
+from workloads.core.spec import Arrays
 
 PLAN = Plan(3, 3, budget_s=0.01, threads=1)
 PHASES = sorted(set(timing_part.Mode.__struct_fields__) - {"median_s", "page_faults"})
@@ -65,7 +65,7 @@ class Started(Side):
 
 def measured(folder: Path, device: Device = ON_CPU, others: Sequence[Mode] = ()) -> timed_samples.Samples:
     """Three sets of such processes."""
-    _, prepared = prepare_both(_registry.get("add"), "smoke", None, folder)
+    _, prepared = prepare_both(registry.get("add"), "smoke", None, folder)
     timed = timed_sets.Timed(prepared, {"tf": ["jit"], "jax": ["jit"]}, {})
     plan = Plan(3, 3, budget_s=0.01, threads=1, other_processes=others)
     sources = {name: Source(device=device) for name in SIDES}
@@ -138,7 +138,7 @@ def test_a_process_that_a_user_s_file_has_changed_is_another_one_for_the_next_wo
 
     monkeypatch.setattr(timed_sets, "LiveSide", Started)
     monkeypatch.setattr(timed_sets, "changed_by", changed_by)
-    _, built_in = prepare_both(_registry.get("add"), "smoke", None, tmp_path)
+    _, built_in = prepare_both(registry.get("add"), "smoke", None, tmp_path)
     own = dataclasses.replace(built_in.loading, targets={"tf": "port.py:adds", "jax": "port.py:adds"})
     ports = [
         timed_sets.Timed(
@@ -169,7 +169,7 @@ def test_threads_are_verified_again_after_each_file_of_a_user_s_and_after_no_oth
     verifications: list[int] = []
     monkeypatch.setattr(timed_sets, "LiveSide", Started)
     monkeypatch.setattr(used_threads, "verify", verified)
-    _, built_in = prepare_both(_registry.get("add"), "smoke", None, tmp_path)
+    _, built_in = prepare_both(registry.get("add"), "smoke", None, tmp_path)
     own = dataclasses.replace(built_in.loading, targets={"tf": "port.py:adds", "jax": "jaxport.add:build"})
     workloads = [
         dataclasses.replace(built_in, workload=dataclasses.replace(built_in.workload, name=name), loading=loading)
@@ -201,7 +201,7 @@ def test_who_interrupts_a_set_keeps_those_that_were_complete(monkeypatch: pytest
 @pytest.mark.process
 @pytest.mark.parametrize("side", ["tf", "jax"])
 def test_a_program_that_one_process_compiled_the_next_one_finds(side: str, tmp_path: Path) -> None:
-    workload = _registry.get("add")
+    workload = registry.get("add")
     _, prepared = prepare_both(workload, "smoke", None, tmp_path)
     settings = Settings(compilation_cache=tmp_path / "compiled")
     (tmp_path / "compiled").mkdir()
@@ -220,8 +220,8 @@ def test_a_program_that_one_process_compiled_the_next_one_finds(side: str, tmp_p
 @pytest.mark.process
 def test_it_is_found_however_often_was_called_what_came_before(tmp_path: Path) -> None:
     """TensorFlow's cache knows a function by its name, which says how many tensors there were before it."""
-    _, before = prepare_both(_registry.get("add"), "smoke", None, tmp_path)
-    _, prepared = prepare_both(_registry.get("mnist_mlp"), "smoke", None, tmp_path)
+    _, before = prepare_both(registry.get("add"), "smoke", None, tmp_path)
+    _, prepared = prepare_both(registry.get("mnist_mlp"), "smoke", None, tmp_path)
     (tmp_path / "compiled").mkdir()
     entries = []
     for calls in (3, 8):

@@ -14,8 +14,8 @@ from compare.inputs.functions import parse_input
 from compare.operations.surveying import TIMEOUT_S, survey
 from compare.sides.operation_worker import OperationWorker
 from tf_reference import _compiling_alone
-from workloads._arrays import draw
-from workloads._expressions import evaluate
+from workloads.core.arrays import draw
+from workloads.protocol.expressions import evaluate
 
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 

@@ -7,8 +7,8 @@ import pytest
 from compare.counterparts import raw_operations
 from compare.counterparts.raw_operations import RawOperation, RawTable
 from compare.operations.missing import MOST_PLACES, missing
-from workloads._inspection import Operation
-from workloads._raw_operations import XLA_DEVICE
+from workloads.protocol.inspection import Operation
+from workloads.protocol.raw_operations import XLA_DEVICE
 
 TABLE = raw_operations.read()
 

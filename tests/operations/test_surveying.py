@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from compare.counterparts.rows import Layer, Operation
 from compare.operations.surveying import expression, join, subject
-from workloads._raw_operations import XLA_DEVICE, Registered, Traced, Trial, Tried
+from workloads.protocol.raw_operations import XLA_DEVICE, Registered, Traced, Trial, Tried
 
 KERNELS = {"CPU": {"T": ("float32",)}}
 

@@ -13,7 +13,7 @@ from compare.parity import Evidence, OracleSource, explicable, held_leaves, judg
 from compare.plain_json import to_json
 from compare.record.vocabulary import FAIL, NOT_APPLICABLE, NOT_JUDGED, PASS
 from compare.record.workload_part import Failure
-from workloads._spec import Deviation
+from workloads.core.spec import Deviation
 
 REASON = "the port adds 1e-4 to epsilon"
 

@@ -11,7 +11,7 @@ import pytest
 from compare.parity import Evidence, judge
 from compare.record.vocabulary import FAIL, PASS
 from compare.record.workload_part import Failure
-from workloads._spec import Deviation
+from workloads.core.spec import Deviation
 
 ROUNDING = 2.0**-24
 Run = Mapping[str, object]

@@ -12,7 +12,7 @@ from numpy_model import HONEST, Leaves, Side, gathered, verdicts
 
 from compare.parity import Evidence, judge
 from compare.record.vocabulary import FAIL, PASS
-from workloads._spec import Deviation
+from workloads.core.spec import Deviation
 
 Change = Callable[[Leaves], Leaves]
 FORWARD = {"structure", "semantics", "rounding"}

@@ -12,7 +12,7 @@ from compare.parity.evidence import OracleSource, Otherwise
 from compare.parity.own_modes import disagreeing
 from compare.record.parity_part import Parity
 from compare.record.vocabulary import FAIL, NOT_APPLICABLE, PASS
-from workloads._spec import Arrays
+from workloads.core.spec import Arrays
 
 CASES = ("seed0", "seed1")
 PLAIN = np.array([0.5, -1.25, 3.0])

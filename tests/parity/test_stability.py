@@ -13,7 +13,7 @@ from compare.parity.stability import BETTER, BOTH, BREAKS, HOLDS, UNJUDGED, Roun
 from compare.parity.verdict import with_sweep
 from compare.record.parity_part import Gate, Parity
 from compare.record.vocabulary import FAIL, NOT_APPLICABLE, PASS
-from workloads._spec import STABILITY, Deviation
+from workloads.core.spec import STABILITY, Deviation
 
 FLOAT32 = Rounding(unit=2.0**-24, tiny=2.0**-126, largest=3.4e38, times=10)
 EXACT = np.array([1.0, 2.0, 3.0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from compare.planning.mesh_layouts import GENERIC, MEGATRON, Unfit, layout, sharding
-from workloads._framework import Parameter, Program, Result
+from workloads.protocol.framework import Parameter, Program, Result
 
 QUERY = "layer0/attention/query/kernel"
 BATCH = {"x": 0}

@@ -25,7 +25,7 @@ from compare.report.page_console import print_page
 from compare.report.plan_page import page
 from compare.report.terminal import PlainConsole
 from compare.sides._side import SideError
-from workloads import _registry
+from workloads.core import registry
 
 GIB = 1 << 30
 T4 = cluster("T4:1x2")
@@ -109,7 +109,7 @@ def test_a_batch_that_this_machine_cannot_draw_is_told_by_the_line() -> None:
 @pytest.mark.process
 def test_no_more_examples_are_drawn_than_fit_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sized_steps, "MOST_INPUT_BYTES", 1000)
-    steps = SizedSteps(None, _registry.get("mnist_mlp"), "smoke", None, tmp_path)  # pyright: ignore
+    steps = SizedSteps(None, registry.get("mnist_mlp"), "smoke", None, tmp_path)  # pyright: ignore
     with steps._draw(1, None) as one:
         of_one = sum(math.prod(spec.shape) * np.dtype(spec.dtype).itemsize for spec in one.inputs.values())
     assert steps.most_examples() == 1000 // of_one > 1
@@ -122,7 +122,7 @@ def record(*layouts: PlannedLayout) -> Planned:
 @pytest.mark.parametrize(("size", "layers"), [("base", 72), ("large", 39), ("smoke", sized_steps.MOST_LAYERS)])
 def test_so_many_layers_are_tried_as_this_machine_can_draw(size: str, layers: int, tmp_path: Path) -> None:
     pool: Any = None
-    steps = SizedSteps(pool, _registry.get("bert"), size, None, tmp_path)
+    steps = SizedSteps(pool, registry.get("bert"), size, None, tmp_path)
     assert steps.most_layers() == layers
     if layers < sized_steps.MOST_LAYERS:
         fits, more = (require(steps.parameters(count)) * sized_steps.WIDTH for count in (layers, layers + 1))

@@ -76,8 +76,8 @@ def test_the_command_line_is_jaxport_s(project: Path, command: tuple[str, ...]) 
 SHARED = """
 from jaxport import Model
 from jaxport._model import TargetError
-import workloads._target
-print(workloads._target.TargetError is TargetError)
+import workloads.core.target
+print(workloads.core.target.TargetError is TargetError)
 """
 
 

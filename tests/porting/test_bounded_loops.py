@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from tf_reference import _saved_function
 from tf_reference._bounded_loops import bound
-from workloads._saved_graph import SavedGraph
+from workloads.protocol.saved_graph import SavedGraph
 
 pytestmark = pytest.mark.heavy
 

@@ -15,7 +15,7 @@ from compare.porting.port_source import Sizes
 from compare.porting.training_source import training_source
 from compare.porting.writing_ports import texts
 from tf_reference import _keras_compiled, _keras_weights
-from workloads._framework import Unsupported
+from workloads.protocol.framework import Unsupported
 
 pytestmark = pytest.mark.usefixtures("remembered")
 L = keras.layers

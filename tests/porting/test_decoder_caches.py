@@ -85,7 +85,7 @@ def test_a_wrong_cache_is_seen(change: Callable[[str], str]) -> None:
 
 def test_a_number_among_the_inputs_is_drawn_as_one() -> None:
     from compare.porting.drawn_inputs import tensor_spec
-    from workloads._architecture import Tensor
+    from workloads.protocol.architecture import Tensor
 
     assert tensor_spec(Tensor((), "int32")) == "ArraySpec((), 'int32')"
     assert tensor_spec(Tensor((None,), "float32")) == "ArraySpec((batch,))"

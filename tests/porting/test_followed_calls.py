@@ -14,7 +14,7 @@ from filled_modules import called, distance, module_of
 
 from compare.porting.model_source import model_source
 from tf_reference import _keras_compiled
-from workloads._framework import Unsupported
+from workloads.protocol.framework import Unsupported
 
 L = keras.layers
 

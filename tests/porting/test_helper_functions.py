@@ -19,8 +19,8 @@ from compare.porting.functions import helpers, holes
 from compare.porting.functions.function_source import WrittenFunction, function_source, source_without_helpers
 from compare.porting.functions.statements import Line, Variable
 from tf_reference import _function_graph
-from workloads._function_graph import Body, Captured, FunctionGraph, Node, Place, Result
-from workloads._spec import Arrays
+from workloads.core.spec import Arrays
+from workloads.protocol.function_graph import Body, Captured, FunctionGraph, Node, Place, Result
 
 pytestmark = pytest.mark.heavy
 

@@ -38,7 +38,7 @@ from compare.weights.rule import Module
 from jaxport import _linen_port
 from jaxport._linen_port import linen_port
 from tf_reference import _keras_compiled
-from workloads._target import WeightsError
+from workloads.core.target import WeightsError
 
 L = keras.layers
 BOUND = 1e-5

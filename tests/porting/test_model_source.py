@@ -24,7 +24,7 @@ from compare.porting.port_source import Sizes, sizes_text
 from compare.porting.training_source import Training, training_source
 from compare.porting.written_classes import Written
 from tf_reference import _keras_compiled
-from workloads._architecture import LossTerm, OwnStep
+from workloads.protocol.architecture import LossTerm, OwnStep
 
 L = keras.layers
 BOUND = 1e-5

@@ -10,8 +10,8 @@ import tensorflow as tf
 from compare.porting.model_source import model_source
 from compare.porting.training_source import training_source
 from tf_reference import _keras_compiled, _keras_port, _own_steps, _watched_tape
-from workloads._architecture import Clip
-from workloads._framework import Unsupported
+from workloads.protocol.architecture import Clip
+from workloads.protocol.framework import Unsupported
 
 L = keras.layers
 

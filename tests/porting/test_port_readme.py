@@ -13,7 +13,7 @@ from compare.record.envelope import Environment, Record
 from compare.record.parity_part import Comparison, Gate, Parity
 from compare.record.workload_part import Workload
 from compare.report.port_readme import readme
-from workloads._spec import GATES
+from workloads.core.spec import GATES
 
 FACTS = PortFacts(
     name="small",

@@ -8,7 +8,7 @@ import pytest
 
 from compare.porting.regular_arrays import keep, regular
 from compare.porting.safe_expressions import argument, with_kept
-from workloads._architecture import Call
+from workloads.protocol.architecture import Call
 
 INT, FLOAT, BOOL = "int32", "float32", "bool"
 

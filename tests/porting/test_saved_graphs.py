@@ -22,9 +22,9 @@ from compare.porting.port_source import Sizes
 from tf_reference import _function_graph, _saved_function, _saved_port
 from tf_reference._flat_graph import FlatGraph
 from tf_reference._function_graph import Spec
-from workloads._framework import Unsupported
-from workloads._function_graph import VALUE
-from workloads._saved_graph import SavedGraph
+from workloads.protocol.framework import Unsupported
+from workloads.protocol.function_graph import VALUE
+from workloads.protocol.saved_graph import SavedGraph
 
 pytestmark = [pytest.mark.heavy, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 

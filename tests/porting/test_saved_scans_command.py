@@ -7,7 +7,7 @@ from runs import record_of
 from saved_graphs import save_recurrent
 
 from compare.cli import main
-from workloads._modes import TF_JIT
+from workloads.core.modes import TF_JIT
 
 pytestmark = [pytest.mark.process, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 

@@ -25,7 +25,7 @@ from compare.porting.model_source import model_source
 from compare.porting.training_source import training_source
 from tf_reference import _keras_compiled, _keras_outputs
 from workloads import ArraySpec
-from workloads._architecture import Described, LossTerm, OwnStep
+from workloads.protocol.architecture import Described, LossTerm, OwnStep
 
 L = keras.layers
 SPARSE, MSE, BINARY = "sparse_categorical_crossentropy", "mse", "binary_crossentropy"

@@ -25,11 +25,11 @@ from jaxport import _module_reading, ports, stateful
 from tf_reference import _keras_compiled, _keras_port, _keras_weights, _recurrent_states
 from tf_reference._keras_variables import recurrent_states
 from tf_reference._session import _contract as contracted
-from workloads._arrays import draw
-from workloads._spec import ArraySpec
-from workloads._target import WeightsError
-from workloads._tree import leaves
-from workloads._written_port import drawn_weights
+from workloads.core.arrays import draw
+from workloads.core.spec import ArraySpec
+from workloads.core.target import WeightsError
+from workloads.core.tree import leaves
+from workloads.core.written_port import drawn_weights
 
 L = keras.layers
 BOUND = 3e-6

@@ -10,7 +10,7 @@ import pytest
 from filled_modules import called, drawn, written_of
 
 from compare.errors import RequestError
-from workloads._framework import Unsupported
+from workloads.protocol.framework import Unsupported
 
 pytestmark = pytest.mark.usefixtures("remembered")
 L, ops = keras.layers, keras.ops

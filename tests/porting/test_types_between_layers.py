@@ -18,7 +18,7 @@ from compare.porting.drawn_arrays import input_specs
 from compare.prove.running import without_states
 from jaxport import ports
 from tf_reference import _keras_archive, _keras_compiled, _keras_port, _private
-from workloads._framework import Parameter, Program, Result
+from workloads.protocol.framework import Parameter, Program, Result
 
 L = keras.layers
 BOUND = 1e-5

@@ -21,7 +21,7 @@ from jaxport.recurrent_dropout import DroppingCell
 from jaxport.sequences import over_steps
 from tf_reference import _keras_port, _keras_weights
 from tf_reference._same_masks import drop, noise_of
-from workloads._same_masks import threshold
+from workloads.protocol.same_masks import threshold
 
 L = keras.layers
 ops: Any = keras.ops

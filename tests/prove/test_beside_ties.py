@@ -15,8 +15,8 @@ from compare.prove.beside_ties import ASIDE, SPARED, Specs, judge_beside_ties
 from compare.prove.oracle import Doubles
 from compare.prove.running import running
 from compare.record.vocabulary import FAIL, PASS
-from workloads._framework import Parameter, Program, Result, Twin
-from workloads._spec import Arrays, ArraySpec
+from workloads.core.spec import Arrays, ArraySpec
+from workloads.protocol.framework import Parameter, Program, Result, Twin
 
 pytestmark = pytest.mark.usefixtures("programs_here")
 

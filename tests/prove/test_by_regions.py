@@ -24,9 +24,9 @@ from compare.prove.collect import FLOAT32, Collected
 from compare.prove.oracle import Doubles, promote_program
 from compare.prove.running import running
 from compare.prove.subjects import twin_of
-from workloads._framework import GRADIENTS, STEP, Parameter, Program, Result, Twin
-from workloads._spec import Arrays
-from workloads._unroll import unroll
+from workloads.core.spec import Arrays
+from workloads.protocol.framework import GRADIENTS, STEP, Parameter, Program, Result, Twin
+from workloads.protocol.unroll import unroll
 
 pytestmark = [pytest.mark.usefixtures("programs_here"), pytest.mark.heavy]
 

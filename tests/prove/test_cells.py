@@ -14,9 +14,9 @@ from compare.prove.collect import Collected
 from compare.record.program_parts import Compiled
 from compare.sides import requests
 from compare.sides._side import Reply, Side, SideError
-from workloads import _framework
-from workloads._framework import Optimized, Parameter, Program, Result
-from workloads._spec import Arrays
+from workloads.core.spec import Arrays
+from workloads.protocol import framework
+from workloads.protocol.framework import Optimized, Parameter, Program, Result
 
 EXPECTED = {"loss": np.float32(2.0), "moment": np.array([1e-9, -1e-9], np.float32), "count": np.array([1, 2])}
 
@@ -114,11 +114,11 @@ class Named(Side):
 def compiled_by(monkeypatch: pytest.MonkeyPatch, single: dict[str, float], lost: str = "") -> cells.Cells:
     """Cells of one program whose results in float32 are what each side's XLA makes of them, by side."""
 
-    def compiled(side: Side, program: Program, options: object = None) -> _framework.Compiled:
+    def compiled(side: Side, program: Program, options: object = None) -> framework.Compiled:
         wide = program.results[0].dtype == "float64"
         if wide and side.name == lost:
             raise SideError(side.name, "compile", "it was killed", is_lost=True)
-        return _framework.Compiled(64 if wide else 32, 0.0)
+        return framework.Compiled(64 if wide else 32, 0.0)
 
     def executed(side: Side, handle: int, case: str) -> dict[str, np.ndarray]:
         return {"sum": np.array(EXACT) if handle == 64 else np.array(single[side.name], np.float32)}

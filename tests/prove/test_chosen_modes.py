@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from compare.prove.collect import choose_modes
-from workloads._framework import FORWARD, STEP
-from workloads._modes import ON_REQUEST, TF, TF_GRAPH, TF_KERAS
+from workloads.core.modes import ON_REQUEST, TF, TF_GRAPH, TF_KERAS
+from workloads.protocol.framework import FORWARD, STEP
 
 MODES = {FORWARD: ["eager", "graph", "jit"], STEP: ["eager", "graph", "keras", "keras-graph", "keras-steps"]}
 

@@ -15,7 +15,7 @@ from compare.hlo import levels
 from compare.hlo.artifacts import hlo_of_artifact
 from compare.hlo.conditions import conditions
 from compare.hlo.levels import Subject
-from workloads._spec import ArraySpec
+from workloads.core.spec import ArraySpec
 
 pytestmark = pytest.mark.usefixtures("programs_here")
 

@@ -12,8 +12,8 @@ from compare.parity.breaks import Outcome
 from compare.parity.stability import BREAKS, HOLDS, Rounding, Values
 from compare.prove.following import MOST_IN_VAIN, Following
 from compare.prove.original_modes import Eager
-from workloads._spec import Arrays
-from workloads._sweeps import Probe
+from workloads.core.spec import Arrays
+from workloads.core.sweeps import Probe
 
 ROUNDING = Rounding(2.0**-24, 1e-38, 3e38, 4.0)
 XLA, EAGER = np.array([4, 1, 2]), np.array([3, 1, 2])

@@ -20,13 +20,13 @@ from compare.hlo.graph import Graph
 from compare.hlo.levels import Subject
 from compare.hlo.thresholds import thresholds, thresholds_of
 from compare.prove.further import Further
-from workloads import _integers, _marks
-from workloads._integers import Domain
-from workloads._spec import ArraySpec
+from workloads.core import marks
+from workloads.core.integers import CASES, Domain, draw, whole
+from workloads.core.spec import ArraySpec
 
 pytestmark = pytest.mark.usefixtures("programs_here")
 
-WHOLE = _integers.whole("int32")
+WHOLE = whole("int32")
 NUMBERS = ArraySpec((16,), "int32")
 
 
@@ -35,22 +35,19 @@ NUMBERS = ArraySpec((16,), "int32")
 
 @pytest.mark.parametrize("case", [0, 1])
 def test_extremes_come_first(case: int) -> None:
-    drawn = set(_integers.draw(WHOLE, NUMBERS, "n", case).tolist())
+    drawn = set(draw(WHOLE, NUMBERS, "n", case).tolist())
     assert {-(2**31), 2**31 - 1, -1, 0, 1} <= drawn
 
 
 def test_extremes_of_two_inputs_meet_in_other_pairs() -> None:
-    pairs = [
-        set(zip(*(_integers.draw(WHOLE, NUMBERS, name, case).tolist() for name in "nd"), strict=True))
-        for case in (0, 1)
-    ]
+    pairs = [set(zip(*(draw(WHOLE, NUMBERS, name, case).tolist() for name in "nd"), strict=True)) for case in (0, 1)]
     assert len(pairs[0] | pairs[1]) > len(pairs[0]) + 8
 
 
-@given(st.integers(-50, 50), st.integers(0, 100), st.integers(0, _integers.CASES - 1), st.booleans())
+@given(st.integers(-50, 50), st.integers(0, 100), st.integers(0, CASES - 1), st.booleans())
 def test_what_is_drawn_is_within(low: int, width: int, case: int, nonzero: bool) -> None:
     domain = Domain(low, low + width, nonzero)
-    drawn = _integers.draw(domain, NUMBERS, "n", case)
+    drawn = draw(domain, NUMBERS, "n", case)
     assert nonzero or drawn.min() >= low
     assert nonzero or drawn.max() <= low + width
     assert not (nonzero and (drawn == 0).any())
@@ -59,7 +56,7 @@ def test_what_is_drawn_is_within(low: int, width: int, case: int, nonzero: bool)
 @pytest.mark.parametrize("dtype", ["uint8", "int8", "int64", "uint64"])
 def test_whole_types_are_reached(dtype: str) -> None:
     info, spec = np.iinfo(dtype), ArraySpec((16,), dtype)
-    drawn = _integers.draw(_integers.whole(dtype), spec, "n", 0)
+    drawn = draw(whole(dtype), spec, "n", 0)
     assert (drawn.min(), drawn.max(), drawn.dtype) == (info.min, info.max, np.dtype(dtype))
 
 
@@ -109,24 +106,24 @@ def test_what_a_program_decides_by_is_found(function: Callable[..., Any], expect
 
 
 def test_a_number_is_placed_and_so_are_its_two_sides() -> None:
-    found = _marks.around_floats([50.0], ArraySpec((4,)))
+    found = marks.around_floats([50.0], ArraySpec((4,)))
     assert 50.0 in found and min(found) < 50 < max(found)
     assert any(0 < each - 50 < 1 for each in found) and any(0 < 50 - each < 1 for each in found)
 
 
 def test_what_float_types_hold_unlike_is_no_tie() -> None:
-    assert 0.1 not in _marks.around_floats([0.1], ArraySpec((4,)))
+    assert 0.1 not in marks.around_floats([0.1], ArraySpec((4,)))
 
 
 def test_numbers_stay_in_the_declared_range() -> None:
-    assert set(_marks.around_floats([1.0], ArraySpec((4,), low=0, high=1))) <= {1.0, 1 - 2**-8, 0.0}
-    assert _marks.around_integers([100, 0.5], Domain(0, 100)) == [100, 99]
+    assert set(marks.around_floats([1.0], ArraySpec((4,), low=0, high=1))) <= {1.0, 1 - 2**-8, 0.0}
+    assert marks.around_integers([100, 0.5], Domain(0, 100)) == [100, 99]
 
 
 def test_every_number_is_placed_however_small_the_input() -> None:
     numbers = [float(each) for each in range(7)]
     for size, cases in ((1, 7), (3, 3), (16, 1)):
-        drawn = [_marks.place_marks(numbers, ArraySpec((size,)), 0, case) for case in range(cases)]
+        drawn = [marks.place_marks(numbers, ArraySpec((size,)), 0, case) for case in range(cases)]
         assert set(np.concatenate(drawn).tolist()) == set(numbers)
 
 
@@ -179,6 +176,6 @@ def test_numbers_that_either_program_decides_by_tell_them_apart() -> None:
 
 def test_ties_take_no_place_of_the_numbers_that_a_program_compares_with() -> None:
     numbers, spec = [float(number) for number in range(10, 200, 10)], ArraySpec((4,))
-    alone = _marks.around_floats(numbers, spec)
-    with_ties = _marks.around_floats(numbers, spec, [0.5, -1.5, 1 / 3])
-    assert len(alone) == _marks.MOST and with_ties == [*alone, 0.5, -1.5]
+    alone = marks.around_floats(numbers, spec)
+    with_ties = marks.around_floats(numbers, spec, [0.5, -1.5, 1 / 3])
+    assert len(alone) == marks.MOST and with_ties == [*alone, 0.5, -1.5]

@@ -11,7 +11,7 @@ from sides_here import BothSides
 from compare.progress import Silent
 from compare.prove import locating
 from compare.sides.client import LiveSide
-from workloads import _registry
+from workloads.core import registry
 
 ORIGINAL = """
 import tensorflow as tf
@@ -54,7 +54,7 @@ def located(tensorflow: LiveSide, folder: Path, scale: str) -> dict[str, locatin
     texts = {"original.py": ORIGINAL, "model.py": MODEL.replace("SCALE", scale), "port.py": PORT}
     for name, text in texts.items():
         (folder / name).write_text(text.replace("NAME", folder.name))
-    workload = _registry.get(str(folder / "port.py"))
+    workload = registry.get(str(folder / "port.py"))
     return locating.locate_workload(BothSides(tensorflow), workload, locating.Choice(), folder, Silent())
 
 

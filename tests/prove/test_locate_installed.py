@@ -14,7 +14,7 @@ from compare.hlo.locate import Departure
 from compare.progress import Silent
 from compare.prove import locating
 from compare.sides.client import LiveSide
-from workloads import _registry
+from workloads.core import registry
 
 LIBRARY = """
 import jax
@@ -147,7 +147,7 @@ class Installed:
     def departures(self, tensorflow: LiveSide, folder: Path) -> tuple[Departure, ...]:
         """What is found of its forward pass."""
         choice = locating.Choice(["forward"])
-        workload = _registry.get(str(self.port))
+        workload = registry.get(str(self.port))
         return locating.locate_workload(BothSides(tensorflow), workload, choice, folder, Silent())["forward"].departures
 
 

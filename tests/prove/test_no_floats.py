@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from runs import record_of
 
-from workloads import _registry
+from workloads.core import registry
 
 PORT = """
 from workloads import ArraySpec, Workload
@@ -65,12 +65,12 @@ def test_a_gradient_that_raises_is_no_gradient_that_is_not_there(tmp_path: Path)
 
 
 def test_the_tour_is_of_built_in_workloads() -> None:
-    assert set(_registry.TOUR) <= set(_registry.built_in()) <= set(_registry.names())
+    assert set(registry.TOUR) <= set(registry.built_in()) <= set(registry.names())
 
 
 def test_a_step_without_a_state_to_start_from_is_refused() -> None:
     from jaxport import Model
-    from workloads._target import TargetError
+    from workloads.core.target import TargetError
 
     with pytest.raises(TargetError, match="expected a Model with both step and init"):
         Model(lambda p: p, step=lambda p, s: (p, s, 0))

@@ -18,8 +18,8 @@ from compare.prove.subjects import twin_of
 from compare.sides._side import Reply, Side, SideError
 from compare.sides.pool import Pool
 from jaxport._framework import Jax
-from workloads import _registry
-from workloads._spec import Arrays
+from workloads.core import registry
+from workloads.core.spec import Arrays
 
 CALLS = [{"x": np.full(3, 1.0)}, {"x": np.full(3, 2.0), "weights/w": np.ones(2)}]
 
@@ -58,7 +58,7 @@ class One(Pool):
 
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
-    return prepare(_registry.get("add"), "smoke", None, tmp_path_factory.mktemp("arrays"))
+    return prepare(registry.get("add"), "smoke", None, tmp_path_factory.mktemp("arrays"))
 
 
 def modes(prepared: Prepared, side: Doubling, lost: bool = False) -> OriginalModes:
@@ -100,7 +100,7 @@ def test_special_cases_are_asked_of_eager_mode_and_of_xla_without_a_load(prepare
 
 
 def test_weights_that_are_sent_stand_in_place_of_those_of_the_case(tmp_path: Any) -> None:
-    model = prepare(_registry.get("mnist_mlp"), "smoke", None, tmp_path)
+    model = prepare(registry.get("mnist_mlp"), "smoke", None, tmp_path)
     told, framework = model.loading, Jax()
     twin = replace(twin_of(model), target=told.targets["jax"], builds=told.builds, dimensions=told.dimensions)
     case, path = next(iter(twin.cases)), next(iter(twin.weights))

@@ -16,8 +16,8 @@ from compare.prove.oracle import Doubles
 from compare.prove.original_modes import AskEager, Eager
 from compare.prove.other_modes import with_eager, with_xla
 from compare.record.vocabulary import FAIL, PASS
-from workloads._framework import FORWARD, GRADIENTS, Parameter, Program, Result, Twin
-from workloads._spec import Arrays
+from workloads.core.spec import Arrays
+from workloads.protocol.framework import FORWARD, GRADIENTS, Parameter, Program, Result, Twin
 
 pytestmark = pytest.mark.usefixtures("programs_here")
 

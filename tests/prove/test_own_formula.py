@@ -12,8 +12,8 @@ from compare.parity import Evidence, held_leaves
 from compare.prove.oracle import Doubles
 from compare.prove.own_formula import LARGEST, explain_by_formula
 from compare.prove.running import running
-from workloads._framework import Parameter, Program, Result, Twin
-from workloads._spec import Arrays
+from workloads.core.spec import Arrays
+from workloads.protocol.framework import Parameter, Program, Result, Twin
 
 pytestmark = pytest.mark.usefixtures("programs_here")
 

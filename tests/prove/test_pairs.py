@@ -11,8 +11,8 @@ import pytest
 from runs import IN_ZOO, ZOO, record_of
 
 from compare.parity.stability import BETTER
-from workloads._modes import TF_JIT
-from workloads._spec import STABILITY
+from workloads.core.modes import TF_JIT
+from workloads.core.spec import STABILITY
 
 PAIRS: Mapping[str, Mapping[str, Mapping[str, Any]]] = tomllib.loads(Path(__file__).with_name("pairs.toml").read_text())
 TF = "import tensorflow as tf\n"

@@ -29,8 +29,8 @@ from compare.sides import mapped, requests, wire
 from compare.sides._side import Side, SideError
 from compare.sides.client import LiveSide
 from jaxport._framework import Jax
-from workloads import _registry
-from workloads._framework import PASSES, Program
+from workloads.core import registry
+from workloads.protocol.framework import PASSES, Program
 
 HONEST = ("feed_forward", *sorted(path.stem for path in planted.SMALL.glob("*.py")), "mnist_mlp")
 NAMES = [each.name for each in PLANTED]
@@ -46,7 +46,7 @@ class Bench:
 
     def prepared(self, file: Path | str) -> Prepared:
         """The arrays of a workload; equal for its broken ports."""
-        workload = _registry.get(str(file))
+        workload = registry.get(str(file))
         size = "smoke" if "smoke" in workload.sizes else next(iter(workload.sizes))
         examples = examples_of(workload, size, None)
         return prepare(workload, size, examples, Path(tempfile.mkdtemp(dir=self._folder)))
@@ -193,7 +193,7 @@ def test_honest_twins_depart_nowhere(bench: Bench, workload: str) -> None:
 
 
 def located(bench: Bench, reference: Path, folder: Path, passes: Sequence[str] = PASSES) -> dict[str, Any]:
-    workload = _registry.get(str(reference))
+    workload = registry.get(str(reference))
     choice = locating.Choice(passes)
     return {workload.name: locating.locate_workload(BothSides(bench.side), workload, choice, folder, Silent())}
 

@@ -23,8 +23,8 @@ from compare.prove.subjects import twin_of
 from compare.record.workload_part import Failure
 from compare.sides._side import SIDES
 from compare.sides.replies import Changed
-from workloads._framework import FORWARD, GRADIENTS, KINKS, Parameter, Program, Result
-from workloads._spec import ArraySpec, Workload
+from workloads.core.spec import ArraySpec, Workload
+from workloads.protocol.framework import FORWARD, GRADIENTS, KINKS, Parameter, Program, Result
 
 NODES, EDGES = (6, 4), (9, 2)
 

@@ -14,8 +14,8 @@ from compare.parity.evidence import TRAJECTORY
 from compare.prove.oracle import Doubles
 from compare.prove.rounded_constants import ConstantSpreads
 from jaxport._framework import Jax
-from workloads._framework import STEP, Parameter, Program, Result, Twin
-from workloads._spec import Arrays
+from workloads.core.spec import Arrays
+from workloads.protocol.framework import STEP, Parameter, Program, Result, Twin
 
 TEXT = """
 func.func @main(%w: tensor<2xf64>, %rate: tensor<f64>) -> tensor<2xf64> {{

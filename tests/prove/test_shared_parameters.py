@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compare.prove.shared_parameters import pair_slots, updates
-from workloads._framework import Parameter, Program, Result
+from workloads.protocol.framework import Parameter, Program, Result
 
 KERNEL, BIAS = (8, 4), (4,)
 

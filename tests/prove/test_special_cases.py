@@ -18,9 +18,9 @@ from compare.hlo.conditions import special_conditions
 from compare.hlo.levels import Subject
 from compare.prove.further import Further, find_more_cases
 from compare.prove.special_cases import Original, Runs, select_gradients
-from workloads import _specials
-from workloads._framework import FORWARD
-from workloads._spec import Arrays, ArraySpec
+from workloads.core import specials
+from workloads.core.spec import Arrays, ArraySpec
+from workloads.protocol.framework import FORWARD
 
 pytestmark = pytest.mark.usefixtures("programs_here")
 
@@ -61,7 +61,7 @@ def test_decisions_about_special_values_are_read_off_the_program(function: Funct
 
 def test_special_values_lie_among_ordinary_ones() -> None:
     base = {"x": np.ones((8, 4), np.float32)}
-    cases = [case.arrays["x"] for case in _specials.special_cases(X, base) if case.kind == "nan"]
+    cases = [case.arrays["x"] for case in specials.special_cases(X, base) if case.kind == "nan"]
     some, by_column, by_row, everything = (np.isnan(case) for case in cases)
     assert 0 < some.mean() < 0.5
     assert by_column.all(0).any() and not by_column.any(0).all()
@@ -71,13 +71,13 @@ def test_special_values_lie_among_ordinary_ones() -> None:
 
 def test_each_input_is_special_alone_and_all_are_together() -> None:
     base = {name: np.ones(8, np.float32) for name in TWO}
-    groups = {case.inputs for case in _specials.special_cases(TWO, base)}
+    groups = {case.inputs for case in specials.special_cases(TWO, base)}
     assert groups == {("x",), ("y",), ("x", "y")}
 
 
 def test_a_declared_range_has_no_nan() -> None:
     ranged = {"x": ArraySpec((8,), low=-1, high=1)}
-    cases = _specials.special_cases(ranged, {"x": np.ones(8, np.float32)})
+    cases = specials.special_cases(ranged, {"x": np.ones(8, np.float32)})
     assert {case.kind for case in cases} == {"zeros", "subnormal"}
 
 

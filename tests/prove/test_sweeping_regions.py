@@ -26,8 +26,8 @@ from compare.prove.whole_calls import compile_whole
 from compare.regions.open_programs import merge_regions
 from compare.regions.proving import Proofs, prove
 from compare.regions.refining import Matched
-from workloads import _sweeps
-from workloads._framework import Parameter, Program, Result
+from workloads.core import sweeps
+from workloads.protocol.framework import Parameter, Program, Result
 
 pytestmark = [pytest.mark.usefixtures("programs_here"), pytest.mark.heavy]
 
@@ -56,7 +56,7 @@ def swept(prepared: Prepared, original: Function, port: Function) -> SweptRegion
 def regions_of(prepared: Prepared, original: Function, port: Function) -> Split | None:
     base = first_inputs(twin_of(prepared), prepared.inputs)
     probes = split_programs.spread_out(plan_calls(prepared.inputs, twin_of(prepared)))
-    drawn = [[*_sweeps.draw_inputs(probe, prepared.inputs, base).values()] for probe in probes]
+    drawn = [[*sweeps.draw_inputs(probe, prepared.inputs, base).values()] for probe in probes]
     split = split_programs.split_on_cases(prepared, Pair(program(original), program(port)))
     return split.find_regions([Pair(arrays, arrays) for arrays in drawn])
 

@@ -11,7 +11,7 @@ from places import ROOT
 from runs import record_of
 
 from jaxport import _adam_family, _optimizer_arithmetic
-from workloads._modes import TF_JIT
+from workloads.core.modes import TF_JIT
 
 pytestmark = pytest.mark.process
 

@@ -21,10 +21,10 @@ from compare.prove.collect import Collected
 from compare.sides._side import Reply, Side, SideError
 from jaxport._framework import create
 from jaxport._session import Session
-from workloads import _registry
-from workloads._framework import STEP, UNROLLED, Parameter, Twin
-from workloads._modes import JAX_JIT, TF_JIT, Arm
-from workloads._spec import Arrays
+from workloads.core import registry
+from workloads.core.modes import JAX_JIT, TF_JIT, Arm
+from workloads.core.spec import Arrays
+from workloads.protocol.framework import STEP, UNROLLED, Parameter, Twin
 
 STEPS = 3
 
@@ -70,7 +70,7 @@ def test_a_loop_without_weights_is_told() -> None:
 
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
-    workload = _registry.get("mnist_mlp")
+    workload = registry.get("mnist_mlp")
     folder = tmp_path_factory.mktemp("arrays")
     drawn = prepare(workload, "smoke", examples_of(workload, "smoke", None), folder, one_case=True)
     return drawn.on_pass(UNROLLED, STEPS)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from runs import record_of
 
-from workloads._modes import TF_JIT
+from workloads.core.modes import TF_JIT
 
 TF = """
 import tensorflow as tf

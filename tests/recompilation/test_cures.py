@@ -5,8 +5,8 @@ import numpy as np
 from compare.inputs.call_streams import stream
 from compare.recompilation.cures import Refused, Trial, cures
 from compare.record.ledger_part import LedgerCall, SideLedger
-from workloads._recompiling import Staging
-from workloads._spec import ArraySpec
+from workloads.core.spec import ArraySpec
+from workloads.protocol.recompiling import Staging
 
 
 def found(

@@ -8,7 +8,7 @@ import pytest
 from compare.inputs.call_streams import stream
 from compare.recompilation.miss_reasons import Reason, reason
 from compare.sides.replies import Seen
-from workloads._recompiling import Named
+from workloads.protocol.recompiling import Named
 
 TRACED, COMPILED = Seen(1, 1, 0.0, 0.0, None, 0.0), Seen(0, 1, 0.0, 0.0, None, 0.0)
 HIT = Seen(0, 0, 0.0, 0.0, None, 0.0)

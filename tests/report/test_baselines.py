@@ -9,8 +9,8 @@ from compare.record.program_parts import Profile
 from compare.record.timing_part import Mode, Ratio, Timing
 from compare.record.workload_part import Workload
 from compare.report.baselines import against
-from workloads import _modes
-from workloads._modes import JAX_JIT, TF_AUTOCLUSTER, TF_GRAPH, TF_KERAS
+from workloads.core.modes import JAX_JIT, TF_AUTOCLUSTER, TF_GRAPH, TF_KERAS
+from workloads.core.modes import Mode as TimedMode
 
 TIMING = Timing(
     modes={mode: Mode(median_s=1.0) for mode in ("jax/jit", "tf/jit", "tf/graph", "tf/eager")},
@@ -47,6 +47,6 @@ def test_a_ratio_that_was_recorded_the_other_way_is_turned_round() -> None:
         (TF_KERAS, "tf/keras was not timed"),
     ],
 )
-def test_a_baseline_without_times_says_why(baseline: _modes.Mode, reason: str) -> None:
+def test_a_baseline_without_times_says_why(baseline: TimedMode, reason: str) -> None:
     (add,) = against(RECORD, baseline)
     assert (add.rows, add.reason) == ((), reason)

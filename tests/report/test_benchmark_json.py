@@ -19,7 +19,7 @@ from compare.record.results_file import RecordError, load_plain
 from compare.report import benchmark_json
 from compare.report.console import print_overview
 from compare.report.html import render
-from workloads._modes import TF_GRAPH
+from workloads.core.modes import TF_GRAPH
 
 FULL = load_plain(DATA / "record_full.json")
 SMALL = load_plain(DATA / "record_small.json")

@@ -22,7 +22,7 @@ from compare.report.console import print_overview
 from compare.report.html import render, write_report
 from compare.report.overviews import anchors
 from compare.report.page_html import TEMPLATES
-from workloads._spec import GATES
+from workloads.core.spec import GATES
 
 SMALL = DATA / "record_small.json"
 RECORD = load_plain(SMALL)

@@ -15,7 +15,7 @@ from compare.record.results_file import load_plain
 from compare.record.workload_part import Workload
 from compare.report import numbers, overviews, program_texts, tables, verdicts
 from compare.report.showable import printable
-from workloads._spec import GATES
+from workloads.core.spec import GATES
 
 RECORD = load_plain(DATA / "record_small.json")
 

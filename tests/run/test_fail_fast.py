@@ -11,7 +11,7 @@ from places import ROOT
 from runs import record_of
 
 from compare.inputs.request import Plan
-from workloads._modes import TF_JIT
+from workloads.core.modes import TF_JIT
 
 pytestmark = pytest.mark.process
 

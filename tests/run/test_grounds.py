@@ -18,7 +18,7 @@ from compare.sides.device_worker import Targets
 from compare.sides.pool import Source
 from compare.sides.replies import Packages
 from workloads import ArraySpec, Workload
-from workloads._modes import MODES
+from workloads.core.modes import MODES
 
 ENVIRONMENT = Environment(sides={"tf": {"tensorflow": "2.21.0"}, "jax": {"jax": "0.10.2"}})
 

@@ -19,8 +19,8 @@ from compare.run import kept_judgements
 from compare.run.kept_judgements import Judgement, Judgements
 from compare.sides._side import Reply, Side
 from compare.writing import PARTIAL
-from workloads import _registry
-from workloads._framework import Parameter, Program, Result
+from workloads.core import registry
+from workloads.protocol.framework import Parameter, Program, Result
 
 
 class Told(Side):
@@ -59,7 +59,7 @@ class Kept:
         self.module = folder / "helper.py"
         self.module.write_text("")
         self.both = Both([str(self.module)])
-        self.prepared = prepare_both(_registry.get("add"), "smoke", None, folder)
+        self.prepared = prepare_both(registry.get("add"), "smoke", None, folder)
         self.found = judgement(self.prepared[1])
 
     def judge(self) -> Judgement:

@@ -13,8 +13,8 @@ from runs import record_of
 from compare import cli
 from compare.errors import RequestError
 from compare.prove.collect import choose_pass
-from workloads._framework import FORWARD, GRADIENTS, PASSES, STEP, default_pass
-from workloads._modes import TF_JIT
+from workloads.core.modes import TF_JIT
+from workloads.protocol.framework import FORWARD, GRADIENTS, PASSES, STEP, default_pass
 
 FUNCTIONS = """
 def total(x):

@@ -15,8 +15,8 @@ from compare.parity import Evidence, held_leaves
 from compare.parity.holding import Leaves
 from compare.progress import Position
 from compare.run.planned_checks import describe_pass, plan_checks
-from workloads._framework import FORWARD
-from workloads._spec import ArraySpec, Workload
+from workloads.core.spec import ArraySpec, Workload
+from workloads.protocol.framework import FORWARD
 
 
 def leaves(port: float, port_in_double: float) -> Leaves:

@@ -10,7 +10,7 @@ from mortals import KILLED, Mortals
 from compare.run.prover import Port, Prover
 from compare.sides._side import SIDES, SideError
 from compare.sides.pool import Source
-from workloads._modes import JAX_JIT
+from workloads.core.modes import JAX_JIT
 
 pytestmark = pytest.mark.process
 

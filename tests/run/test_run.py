@@ -26,9 +26,10 @@ from compare.run import whole_run
 from compare.sides import requests
 from compare.sides.client import LiveSide
 from compare.sides.pool import Source
-from workloads import Workload, _registry
-from workloads._modes import JAX_JIT, JAX_RETAINED, TF_JIT, Arm
-from workloads._spec import GATES
+from workloads import Workload
+from workloads.core import registry
+from workloads.core.modes import JAX_JIT, JAX_RETAINED, TF_JIT, Arm
+from workloads.core.spec import GATES
 
 pytestmark = pytest.mark.process
 
@@ -77,7 +78,7 @@ def told() -> Told:
 @pytest.fixture(scope="module")
 def record(told: Told) -> Record:
     request = whole_run.Request(
-        [_registry.get("scale_and_add")], size="smoke", plans=[Plan(2, 2, budget_s=0.2, threads=1)]
+        [registry.get("scale_and_add")], size="smoke", plans=[Plan(2, 2, budget_s=0.2, threads=1)]
     )
     return whole_run.run(request, told).record
 
@@ -242,7 +243,7 @@ def test_the_reporter_is_told_of_every_stage_and_its_steps(whole: dict[str, Any]
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Prepared, LiveSide]]:
     folder = tmp_path_factory.mktemp("trained")
-    prepared, _ = prepare_both(_registry.get("mnist_mlp"), "smoke", None, folder)
+    prepared, _ = prepare_both(registry.get("mnist_mlp"), "smoke", None, folder)
     side = LiveSide("jax", folder)
     assert requests.load(side, prepared.loading)["step"] == ["eager", "jit", "donated"]
     yield prepared, side
@@ -333,14 +334,14 @@ def sha256(workload: Workload, folder: Path, size: str) -> str:
 
 @pytest.mark.parametrize("name", ["scale_and_add", "mnist_mlp"])
 def test_the_same_request_draws_the_same_arrays(tmp_path: Path, name: str) -> None:
-    workload = _registry.get(name)
+    workload = registry.get(name)
     first = sha256(workload, tmp_path / "first", "smoke")
     assert sha256(workload, tmp_path / "again", "smoke") == first
     assert sha256(workload, tmp_path / "larger", "default") != first
 
 
 def test_the_record_names_the_arrays_by_their_digest(judged: dict[str, Any], tmp_path: Path) -> None:
-    assert judged["sha256"] == sha256(_registry.get("scale_and_add"), tmp_path / "arrays", "smoke")
+    assert judged["sha256"] == sha256(registry.get("scale_and_add"), tmp_path / "arrays", "smoke")
 
 
 @pytest.mark.parametrize(

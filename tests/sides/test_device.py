@@ -26,7 +26,7 @@ from compare.sides.settings import Settings
 from compare.sides.sources import require_device
 from compare.sides.workers import WorkerSet
 from jaxport import _device as jax_device
-from workloads._device import CPU, GPU, HIGHEST, ON_CPU, TF32, Device, DeviceAbsent, device_asked_for
+from workloads.core.device import CPU, GPU, HIGHEST, ON_CPU, TF32, Device, DeviceAbsent, device_asked_for
 
 GPU_0 = Device(GPU, precision=HIGHEST)
 

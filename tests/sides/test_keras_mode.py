@@ -20,8 +20,8 @@ from compare.record.vocabulary import FAIL, PASS
 from compare.sides import mapped, wire
 from tf_reference import Model, _keras
 from tf_reference._framework import TensorFlow
-from workloads import _registry
-from workloads._target import TargetError
+from workloads.core import registry
+from workloads.core.target import TargetError
 
 KERAS = ("tf/keras", "float32")
 KERAS_MODES = (_keras.KERAS, _keras.GRAPH, _keras.STEPS)
@@ -107,7 +107,7 @@ def test_no_model_and_a_compiled_one_are_fine() -> None:
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return {
-        name: prepare(_registry.get(name), "smoke", None, tmp_path_factory.mktemp(name)).loading
+        name: prepare(registry.get(name), "smoke", None, tmp_path_factory.mktemp(name)).loading
         for name in ("mnist_mlp", "lstm")
     }
 

@@ -15,10 +15,19 @@ from compare.sides._host import Host
 from compare.sides._side import Reply, Side, SideError
 from compare.sides.framework_host import Worker
 from compare.sides.methods import Method, ProtocolError, method_of, request
-from workloads._framework import NO_OPTIONS, Compiled, Donation, Optimized, Parameter, Program, Result, Unsupported
-from workloads._protocol import Framework as FrameworkProtocol
-from workloads._protocol import RemoteMethods
-from workloads._spec import Arrays
+from workloads.core.spec import Arrays
+from workloads.protocol.framework import (
+    NO_OPTIONS,
+    Compiled,
+    Donation,
+    Optimized,
+    Parameter,
+    Program,
+    Result,
+    Unsupported,
+)
+from workloads.protocol.methods import Framework as FrameworkProtocol
+from workloads.protocol.methods import RemoteMethods
 
 HOSTS = protocol_page.hosts()
 METHODS = [method for host in HOSTS for method in host.methods().values()]

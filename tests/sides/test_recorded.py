@@ -23,8 +23,9 @@ from compare.sides._side import Reply, Side, SideError, Unavailable
 from compare.sides.client import LiveSide
 from compare.sides.recorded import FORMAT, METADATA_KEY, RecordedSide, RecordedSideError, RecordingSide
 from compare.sides.wire import load_arrays
-from workloads import _arrays, _registry
-from workloads._device import GPU, HIGHEST, ON_CPU, TF32, Device
+from workloads.core import registry
+from workloads.core.arrays import draw_cases
+from workloads.core.device import GPU, HIGHEST, ON_CPU, TF32, Device
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +36,7 @@ def folder(recorded_sides: Path) -> Path:
 
 @pytest.fixture
 def add(tmp_path: Path) -> Prepared:
-    return prepare(_registry.get("add"), "smoke", None, tmp_path)
+    return prepare(registry.get("add"), "smoke", None, tmp_path)
 
 
 class NoTensorFlow(LiveSide):
@@ -202,7 +203,7 @@ def test_a_recorded_program_that_ends_its_reader_costs_the_workload_alone(folder
 @pytest.mark.parametrize("name", ["tf", "jax"])
 def test_recorded_outputs_are_those_of_the_workload(folder: Path, add: Prepared, name: str) -> None:
     side = RecordedSide(name, folder / f"{name}.side")
-    cases = _arrays.draw_cases(add.workload, add.dimensions, seeds=3, data=None)
+    cases = draw_cases(add.workload, add.dimensions, seeds=3, data=None)
     assert tuple(cases) == add.loading.cases
     for mode in requests.load(side, add.loading)["forward"]:
         for case, given in cases.items():

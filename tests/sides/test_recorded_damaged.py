@@ -22,7 +22,7 @@ from compare.sides import pool
 from compare.sides._side import SideError
 from compare.sides.recorded import FORMAT, METADATA_KEY, RecordedSide, RecordedSideError, _key
 from compare.sides.wire import load_arrays
-from workloads import _registry
+from workloads.core import registry
 
 
 def test_a_damaged_recorded_side_is_refused_in_one_line_or_read(recorded_sides: Path, tmp_path: Path) -> None:
@@ -100,4 +100,4 @@ def test_a_refusal_of_a_million_characters_is_told_in_part(tmp_path: Path) -> No
 def run_refused(folder: Path) -> None:
     """A whole run on two recorded sides, one of which is refused."""
     sources = {name: pool.Source(recorded=folder / f"{name}.side") for name in ("tf", "jax")}
-    whole_run.run(whole_run.Request([_registry.get("add")], "smoke", plans=(), sources=sources), Silent())
+    whole_run.run(whole_run.Request([registry.get("add")], "smoke", plans=(), sources=sources), Silent())

@@ -22,7 +22,8 @@ from compare.sides.client import STARTS, LiveSide
 from compare.sides.pool import Pool, Source
 from compare.sides.replies import Changed
 from compare.sides.workers import GIVES_UP
-from workloads import ArraySpec, Workload, _arrays
+from workloads import ArraySpec, Workload
+from workloads.core import arrays
 
 pytestmark = pytest.mark.process
 
@@ -133,7 +134,7 @@ def ask(side: LiveSide, folder: Path, function: str) -> Any:
         folder=folder,
     )
     requests.load(side, prepare(workload, "default", None, Path(tempfile.mkdtemp(dir=folder))).loading)
-    given = _arrays.draw(workload.input_specs({})["x"], "x", seed=0)
+    given = arrays.draw(workload.input_specs({})["x"], "x", seed=0)
     return given, requests.outputs(side, "eager", "forward", "seed0", "float32")["output"]
 
 

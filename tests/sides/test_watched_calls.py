@@ -16,8 +16,8 @@ from compare.sides.call_arguments import CallLeaf, Leaves, pack, unpack
 from compare.sides.client import LiveSide
 from compare.sides.settings import Settings
 from compare.sides.workers import WorkerSet
-from workloads._recompiling import Staging
 from workloads.limits.recompilation import STREAMS, Expected, jax_target, tf_target
+from workloads.protocol.recompiling import Staging
 
 FUNCTIONS = {
     "tf": """

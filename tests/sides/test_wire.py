@@ -17,8 +17,8 @@ from compare.arrays import map_arrays
 from compare.sides import wire
 from compare.sides._side import Reply
 from compare.sides.methods import method_of
-from workloads._framework import Parameter, Program, Result
-from workloads._protocol import RemoteMethods
+from workloads.protocol.framework import Parameter, Program, Result
+from workloads.protocol.methods import RemoteMethods
 
 
 @pytest.mark.parametrize("dtype", wire.DTYPES)

@@ -21,7 +21,7 @@ from compare.sides._side import Side, SideError
 from compare.sides.client import LiveSide
 from compare.sides.pool import Pool, Source
 from compare.sides.workers import GIVES_UP, WorkerSet, failure_of
-from workloads import _registry
+from workloads.core import registry
 
 pytestmark = pytest.mark.process
 
@@ -74,7 +74,7 @@ def workers_of(python: str, folder: Path) -> Workers:
 
 
 def test_phases_of_a_worker_that_dies(python: str, tmp_path: Path) -> None:
-    _, prepared = prepare_both(_registry.get("add"), "smoke", None, tmp_path)
+    _, prepared = prepare_both(registry.get("add"), "smoke", None, tmp_path)
     found, failures = phase_processes.measure(prepared, {"tf": ["jit"]}, workers_of(python, tmp_path), Silent(), 1)
     assert not found
     assert killed(failures)
@@ -89,14 +89,14 @@ def test_dispatch_of_a_worker_that_dies(tmp_path: Path) -> None:
 
 
 def test_batches_of_a_worker_that_dies(python: str, tmp_path: Path) -> None:
-    workload = _registry.get("mnist_mlp")
+    workload = registry.get("mnist_mlp")
     workers = workers_of(python, tmp_path)
     _, failures = batch_sizes.measure(workload, "smoke", None, 1 << 30, workers, Silent(), (8, 16), {"tf": ["jit"]})
     assert killed(failures)
 
 
 def test_limits_of_a_worker_that_dies(python: str, tmp_path: Path) -> None:
-    _, prepared = prepare_both(_registry.get("add"), "smoke", None, tmp_path)
+    _, prepared = prepare_both(registry.get("add"), "smoke", None, tmp_path)
     found = {"add": Measurements()}
     workers = Workers({"tf": Source(python)}, tmp_path, 60, threads=1)
     timed = timed_sets.Timed(prepared, {"tf": ["jit"]}, {})
@@ -105,7 +105,7 @@ def test_limits_of_a_worker_that_dies(python: str, tmp_path: Path) -> None:
 
 
 def test_a_set_that_is_timed_has_one_failure_a_process_that_dies(python: str, tmp_path: Path) -> None:
-    _, prepared = prepare_both(_registry.get("add"), "smoke", None, tmp_path)
+    _, prepared = prepare_both(registry.get("add"), "smoke", None, tmp_path)
     timed = timed_sets.Timed(prepared, {"tf": ["jit"]}, {})
     sources, plan = {"tf": Source(python)}, Plan(1, 1, budget_s=0.01)
     found = timed_sets.measure([timed], sources, plan, tmp_path, 60, Silent())["add"]
@@ -114,7 +114,7 @@ def test_a_set_that_is_timed_has_one_failure_a_process_that_dies(python: str, tm
 
 
 def ask(side: Side, folder: Path) -> None:
-    _, prepared = prepare_both(_registry.get("add"), "smoke", None, folder)
+    _, prepared = prepare_both(registry.get("add"), "smoke", None, folder)
     requests.load(side, prepared.loading)
     requests.dispatch(side)
 
@@ -174,7 +174,7 @@ def test_what_cannot_be_loaded_is_loaded_once(tmp_path: Path) -> None:
 
 def test_a_load_that_loses_the_worker_is_tried_so_often(tmp_path: Path, started: list[subprocess.Popen[bytes]]) -> None:
     python = interpreter(tmp_path, DYING.replace("@", "load"))
-    _, prepared = prepare_both(_registry.get("add"), "smoke", None, tmp_path)
+    _, prepared = prepare_both(registry.get("add"), "smoke", None, tmp_path)
 
     def load(side: Side) -> None:
         requests.load(side, prepared.loading)

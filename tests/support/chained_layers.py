@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from compare.ladder.layer_verdicts import Captured
-from workloads._layer_calls import NO_CALL, LayerCall, LayerCalls, number_paths, value_digest
+from workloads.protocol.layer_calls import NO_CALL, LayerCall, LayerCalls, number_paths, value_digest
 
 Function = Callable[[np.ndarray], np.ndarray]
 

@@ -16,7 +16,7 @@ from compare.weights.planning import plan
 from jaxport import _module_reading
 from jaxport.weights import variables_of
 from tf_reference import _keras_compiled, _keras_weights
-from workloads._architecture import Architecture
+from workloads.protocol.architecture import Architecture
 
 
 def drawn(shape: tuple[int, ...], dtype: str = "float32") -> Any:

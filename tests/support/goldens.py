@@ -21,7 +21,7 @@ from compare.record.results_file import load
 from compare.run import whole_run
 from compare.sides.device_worker import DeviceWorker, Targets, interpreter
 from compare.sides.settings import available_processors
-from workloads import _registry
+from workloads.core import registry
 
 MEASURED = DATA / "record_measured.json"
 """A model that trains, at two thread counts, with phases, limits, peers, batches and targets."""
@@ -44,7 +44,7 @@ def measured() -> Any:
     with foreign_code_apart(), pytest.MonkeyPatch.context() as patch, ExitStack() as stack:
         patch.setattr(machine_limits, "MOST_BYTES", 1 << 25)
         targets = Targets(naming.devices(["H100", "v5e:2x2"]), DeviceWorker(interpreter(None), 300, stack))
-        request = Request([_registry.get("mnist_mlp")], size="smoke", plans=plans, extras=extras, targets=targets)
+        request = Request([registry.get("mnist_mlp")], size="smoke", plans=plans, extras=extras, targets=targets)
         return shortened(to_json(whole_run.run(request, Silent()).record))
 
 
@@ -52,7 +52,7 @@ def explained() -> Any:
     """A real record of `add`; it takes a minute and a half."""
     plan = Plan(5, 5, threads=available_processors())
     with foreign_code_apart():
-        request = Request([_registry.get("add")], plans=[plan], extras=Extras(handover=True))
+        request = Request([registry.get("add")], plans=[plan], extras=Extras(handover=True))
         return shortened(to_json(further_evidence.gather(whole_run.run(request, Silent()).record, request, Silent())))
 
 

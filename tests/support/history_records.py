@@ -16,7 +16,7 @@ from compare.history.moves import Change, Recurrence
 from compare.plain_json import to_json
 from compare.record import envelope
 from compare.record.results_file import decode
-from workloads._modes import JAX_JIT, TF_JIT, Arm, parse_arm
+from workloads.core.modes import JAX_JIT, TF_JIT, Arm, parse_arm
 
 Record = dict[str, Any]
 

@@ -22,9 +22,9 @@ from compare.plain_json import to_json
 from compare.progress import Silent
 from compare.run import whole_run
 from compare.sides.client import STARTS, LiveSide
-from workloads import _registry
-from workloads._modes import TF_GRAPH
-from workloads._spec import Workload
+from workloads.core import registry
+from workloads.core.modes import TF_GRAPH
+from workloads.core.spec import Workload
 
 STALLED_AFTER_S, PATIENCE_S = 3.0, 300.0
 LIBRARIES = {"tf": "_pywrap_tensorflow", "jax": "jaxlib/"}
@@ -164,7 +164,7 @@ def workloads(kills: Sequence[Kill]) -> list[Workload]:
 
 
 def built_in(name: str) -> Workload:
-    found = _registry.get(name)
+    found = registry.get(name)
     assert isinstance(found, Workload)
     return found
 

@@ -21,7 +21,7 @@ from compare.weights.planning import plan
 from jaxport import weights
 from jaxport._linen_reading import of_linen
 from tf_reference import _keras_compiled, _keras_weights
-from workloads._architecture import Architecture
+from workloads.protocol.architecture import Architecture
 
 
 def written_of(model: Any) -> tuple[Written, str]:

@@ -14,9 +14,9 @@ from places import ROOT
 from compare.parity import Evidence, judge
 from compare.record.vocabulary import FAIL, PASS
 from jaxport._framework import create
-from workloads import _arrays, _registry
-from workloads._framework import FORWARD, GRADIENTS, Twin
-from workloads._spec import Arrays
+from workloads.core import arrays, registry
+from workloads.core.spec import Arrays
+from workloads.protocol.framework import FORWARD, GRADIENTS, Twin
 
 MODULES = {
     "conv_mnist": ("pooling", "conv_mnist"),
@@ -83,14 +83,14 @@ def found_by(workload: str, gate: str, *, kinks: bool = False, **smaller: int) -
 
     Operation by operation: what was compiled for one error is there for the next. `smaller` replaces dimensions.
     """
-    spec = _registry.get(workload)
+    spec = registry.get(workload)
     dimensions = {**spec.sizes["smoke"], **smaller}
     data = spec.training.examples(None, dimensions) if spec.training else None
-    cases = _arrays.draw_cases(spec, dimensions, 1, data, kinks=kinks)
-    batches = _arrays.draw_batches(spec, dimensions, data) if data else {}
+    cases = arrays.draw_cases(spec, dimensions, 1, data, kinks=kinks)
+    batches = arrays.draw_batches(spec, dimensions, data) if data else {}
     few = {name: array[:STEPS] for name, array in batches.items()}
     side = create()
-    side.load(Twin(f"jaxport.{workload}:build", True, dimensions, cases, _arrays.draw_weights(spec, dimensions), few))
+    side.load(Twin(f"jaxport.{workload}:build", True, dimensions, cases, arrays.draw_weights(spec, dimensions), few))
     if gate == "training":
         return {TRAJECTORY: side.trajectory("eager", "float64", (STEPS,))}
     return {case: side.outputs("eager", PASSES[gate], case, "float64") for case in cases}

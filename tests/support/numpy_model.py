@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from compare.parity import Evidence, OracleSource, judge
-from workloads._spec import GATES, STABILITY
+from workloads.core.spec import GATES, STABILITY
 
 ON_ARRAYS = tuple(gate for gate in GATES if gate != STABILITY)
 """The gates that judge arrays which were gathered; the last one sweeps."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from compare.record.timing_part import Mode
 from compare.sides._side import Reply, Side, SideError
-from workloads._spec import Arrays
+from workloads.core.spec import Arrays
 
 PHASES = dict.fromkeys(sorted(set(Mode.__struct_fields__) - {"median_s", "page_faults"}), 1.0)
 

@@ -15,8 +15,8 @@ TWINS = ROOT / "jaxport"
 _TRAINED = """\
 import dataclasses
 from pathlib import Path
-from workloads import _registry
-port = dataclasses.replace(_registry.get("mnist_mlp"), jax="twin.py:build", folder=Path(__file__).parent)
+from workloads.core import registry
+port = dataclasses.replace(registry.get("mnist_mlp"), jax="twin.py:build", folder=Path(__file__).parent)
 """
 
 

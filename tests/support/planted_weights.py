@@ -15,8 +15,8 @@ import numpy as np
 from carried_layers import Pair
 
 from compare.weights.planning import Plan, plan
-from workloads._inspection import Plain
-from workloads._transfer import Leaf, Source, SourceLayer, Target, TargetVariable
+from workloads.protocol.inspection import Plain
+from workloads.protocol.transfer import Leaf, Source, SourceLayer, Target, TargetVariable
 
 SEEN = 1e-3
 """Normwise: a thousand times the bound within which a right carriage lies."""

@@ -15,7 +15,7 @@ from compare.hlo.executing import Executable, Executor, Held, Runnable
 from compare.hlo.stepping import LoadedSteps, StepPrograms
 from compare.hlo.steps import Steps
 from compare.sides import xla
-from workloads._framework import CompilerOptions
+from workloads.protocol.framework import CompilerOptions
 
 
 class ProgramsHere(Executor):

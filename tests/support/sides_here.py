@@ -9,7 +9,7 @@ from compare.sides._side import Reply, Side
 from compare.sides.framework_host import Worker
 from compare.sides.pool import Pool
 from jaxport._framework import Jax
-from workloads._spec import Arrays
+from workloads.core.spec import Arrays
 
 
 class InThisProcess(Side):

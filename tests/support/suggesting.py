@@ -13,8 +13,8 @@ from compare.prove.further import Further, find_more_cases
 from compare.prove.oracle import Doubles
 from compare.prove.running import running
 from compare.prove.special_cases import Original, Runs
-from workloads._framework import FORWARD, Parameter, Program, Result, Twin
-from workloads._spec import Arrays, ArraySpec
+from workloads.core.spec import Arrays, ArraySpec
+from workloads.protocol.framework import FORWARD, Parameter, Program, Result, Twin
 
 
 def doubles(tf: Callable[..., Any], port: Callable[..., Any], **arrays: np.ndarray) -> tuple[Twin, Doubles]:

@@ -14,7 +14,7 @@ from jax import export
 from compare.parity.measure import distance, scale_of
 from compare.prove.late_steps import LateSteps, late_steps
 from compare.prove.oracle import promote_program
-from workloads._framework import STEP, WEIGHTS, Parameter, Program, Result, Twin
+from workloads.protocol.framework import STEP, WEIGHTS, Parameter, Program, Result, Twin
 
 STEPS, BATCH = 50, 8
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from workloads._transfer import Leaf, Source, SourceLayer, Target, TargetModule, TargetVariable
+from workloads.protocol.transfer import Leaf, Source, SourceLayer, Target, TargetModule, TargetVariable
 
 F32 = {"dtype": None, "param_dtype": "float32"}
 CONV = {

@@ -24,7 +24,7 @@ from compare.tuning import candidate_options, option_search, tuner
 from compare.tuning.candidate_gates import Gates
 from compare.tuning.option_search import PortFails, Refused
 from compare.tuning.screening import AGAIN, DEFAULT
-from workloads import _registry
+from workloads.core import registry
 
 # The command
 
@@ -130,7 +130,7 @@ class Crashing(Side):
 def crashing(tmp_path: Path) -> tuple[tuner.Live, list[str]]:
     log: list[str] = []
     sources = {"tf": Source(), "jax": Source()}
-    small, large = prepare_both(_registry.get("add"), "smoke", None, tmp_path)
+    small, large = prepare_both(registry.get("add"), "smoke", None, tmp_path)
     workers = Workers(sources, tmp_path, 10, 1, launch=lambda *_: Crashing(log))
     pool = Pool(sources, tmp_path, 10)
     return tuner.Live(small, large, workers, pool, tuner.Plan(budget_s=0.001), Silent()), log

@@ -27,7 +27,7 @@ from compare.tuning.candidate_options import SPACE, Option
 from jaxport import Model
 from jaxport._digest import digest
 from workloads import ArraySpec, Workload
-from workloads._target import TargetError
+from workloads.core.target import TargetError
 
 YNN = "xla_cpu_experimental_ynn_fusion_type"
 PORT = """

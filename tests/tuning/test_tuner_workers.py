@@ -13,7 +13,7 @@ from compare.progress import Silent
 from compare.sides._side import SIDES, SideError
 from compare.sides.pool import Pool, Source
 from compare.tuning import tuner
-from workloads import _registry
+from workloads.core import registry
 
 pytestmark = pytest.mark.process
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.process
 def test_the_default_cannot_be_compiled_or_timed_by_a_worker_that_dies(
     mortals: Mortals, tmp_path: Path, moment: str
 ) -> None:
-    small, large = prepare_both(_registry.get("add"), "smoke", None, tmp_path)
+    small, large = prepare_both(registry.get("add"), "smoke", None, tmp_path)
     sources = dict.fromkeys(SIDES, Source(mortals.dying(moment)))
     workers, pool = Workers(sources, tmp_path, 60), Pool(sources, tmp_path, 60)
     with tuner.Live(small, large, workers, pool, tuner.Plan(), Silent()) as live:

@@ -14,7 +14,7 @@ from compare.parity import judge
 from compare.record.vocabulary import FAIL
 from jaxport._framework import Jax
 from tf_reference._framework import TensorFlow
-from workloads._framework import FORWARD, Twin, Unsupported
+from workloads.protocol.framework import FORWARD, Twin, Unsupported
 
 X = np.linspace(-2, 2, 4096, dtype=np.float32)
 SIDES = {"tf": (TensorFlow, "in_parts:in_tensorflow"), "jax": (Jax, "in_parts:in_jax")}

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tf_reference import _compiler_stages
-from workloads._framework import MemoryAnalysis
+from workloads.protocol.framework import MemoryAnalysis
 
 OLDER = ("hlo", "hlo_serialized", "optimized_hlo", "optimized_hlo_serialized", "optimized_hlo_dot")
 """The stages of TensorFlow 2.16 to 2.18."""

@@ -11,7 +11,7 @@ import pytest
 
 from jaxport._framework import Jax
 from tf_reference._framework import TensorFlow
-from workloads._framework import FORWARD, GRADIENTS, Twin
+from workloads.protocol.framework import FORWARD, GRADIENTS, Twin
 
 KEEPS = """
 import {library} as library

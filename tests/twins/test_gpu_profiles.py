@@ -10,7 +10,7 @@ import jaxport._profiling
 import tf_reference._profiling
 from compare.hlo import kernel_times
 from tf_reference import _private
-from workloads._framework import KernelRun
+from workloads.protocol.framework import KernelRun
 
 FIRST = KernelRun(KERNELS[0], 0, 0.0, pytest.approx(3e-6))
 SECOND = KernelRun(KERNELS[1], 1, pytest.approx(5e-6), pytest.approx(2e-6))

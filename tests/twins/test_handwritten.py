@@ -20,8 +20,8 @@ from compare.sides import mapped, wire
 from tf_reference import Model
 from tf_reference._block_lstm import block_lstm
 from tf_reference._framework import TensorFlow
-from workloads import _registry
-from workloads._framework import Twin, Unsupported
+from workloads.core import registry
+from workloads.protocol.framework import Twin, Unsupported
 
 TIME, BATCH, FEATURES, UNITS = 4, 3, 5, 6
 MODE = "tf/handwritten"
@@ -121,7 +121,7 @@ def test_a_twin_that_hands_over_none_has_no_such_mode(tmp_path: Path) -> None:
 
 
 def of(name: str, folder: Path) -> Twin:
-    told = prepare(_registry.get(name), "smoke", None, folder).loading
+    told = prepare(registry.get(name), "smoke", None, folder).loading
     return wire.unpack_twin(dataclasses.asdict(told) | {"target": told.targets["tf"]}, mapped.load(told.arrays))
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from jaxport import Model, _session
 from jaxport._layouts import in_canonical_layout, keeps_layouts
-from workloads._framework import Twin
+from workloads.protocol.framework import Twin
 
 WEIGHTS = {"kernel": np.arange(9.0, dtype=np.float32).reshape(3, 3), "bias": np.ones(3, np.float32)}
 

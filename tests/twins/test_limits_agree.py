@@ -11,7 +11,7 @@ import pytest
 import tensorflow as tf
 
 from compare.inputs import call_streams
-from workloads._arrays import draw
+from workloads.core.arrays import draw
 from workloads.limits._limit import WITHIN, Limit, limits
 from workloads.limits.recompilation import STREAMS, Stream
 

@@ -9,7 +9,7 @@ import pytest
 import tensorflow as tf
 
 from tf_reference import _device, _framework, _mode_calls, _private
-from workloads._device import CPU, GPU, HIGHEST, TF32, Device, DeviceAbsent
+from workloads.core.device import CPU, GPU, HIGHEST, TF32, Device, DeviceAbsent
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from tf_reference._lowering import lower
 from tf_reference._mode_calls import compilable
-from workloads._framework import Unsupported, has_no_gradient
+from workloads.protocol.framework import Unsupported, has_no_gradient
 
 X = tf.constant([1.0, 2.0, 3.0])
 WEIGHT, OTHER = tf.Variable([1.0, 2.0, 3.0]), tf.Variable([3.0, 2.0, 1.0])

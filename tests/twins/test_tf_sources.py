@@ -17,9 +17,10 @@ from compare.sides import requests
 from compare.sides.client import LiveSide
 from compare.sides.methods import method_of
 from tf_reference import _sources
-from workloads import ArraySpec, Workload, _registry
-from workloads._framework import Program
-from workloads._protocol import RemoteMethods
+from workloads import ArraySpec, Workload
+from workloads.core import registry
+from workloads.protocol.framework import Program
+from workloads.protocol.methods import RemoteMethods
 
 MODEL = """\
 import tensorflow as tf
@@ -135,11 +136,11 @@ def asked(tensorflow: LiveSide, tmp_path_factory: pytest.TempPathFactory) -> Ask
 # Of the large models nothing is asked: resnet50's training step has lines for 411 of 464 (sums that the tape adds have
 # none), and lowering takes a minute each.
 @pytest.mark.process
-@pytest.mark.parametrize("name", [name for name in _registry.names() if name not in LARGE])
+@pytest.mark.parametrize("name", [name for name in registry.names() if name not in LARGE])
 def test_nine_in_ten_instructions_of_a_workload_have_a_line_of_its_twin(
     tensorflow: LiveSide, tmp_path: Path, name: str
 ) -> None:
-    workload = _registry.get(name)
+    workload = registry.get(name)
     twins = str(Path(_sources.__file__).parent)
     loading = prepare(workload, "smoke", examples_of(workload, "smoke", None), tmp_path).loading
     for pass_ in requests.load(tensorflow, loading):

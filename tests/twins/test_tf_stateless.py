@@ -17,9 +17,9 @@ from compare.sides.requests import Loading
 from jaxport._framework import Jax
 from tf_reference._framework import TensorFlow
 from tf_reference._stateless import _hold, _Rewriting, lowered_for, stateless
-from workloads import _registry
-from workloads._device import GPU, HIGHEST, ON_CPU, Device
-from workloads._framework import Program, Unsupported
+from workloads.core import registry
+from workloads.core.device import GPU, HIGHEST, ON_CPU, Device
+from workloads.protocol.framework import Program, Unsupported
 
 PASSES = ("forward", "gradients", "step")
 X = tf.constant([[1.0, 2.0], [3.0, 4.0]])
@@ -180,7 +180,7 @@ def programs(device: Device, told: Loading) -> dict[str, Program]:
 
 
 def test_a_models_programs_are_called_alike_on_either_device(tmp_path: Path) -> None:
-    told = prepare(_registry.get("mnist_mlp"), "smoke", None, tmp_path).loading
+    told = prepare(registry.get("mnist_mlp"), "smoke", None, tmp_path).loading
     for_cpu = programs(ON_CPU, told)
     for_gpu = programs(Device(precision=HIGHEST, lowers_for=GPU), told)
     for pass_, program in for_cpu.items():
@@ -192,7 +192,7 @@ def test_a_models_programs_are_called_alike_on_either_device(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("name", ["mnist_mlp", pytest.param("lstm", marks=pytest.mark.slow)])
 def test_a_models_program_for_a_gpu_computes_what_that_for_the_cpu_does(name: str, tmp_path: Path) -> None:
-    told = prepare(_registry.get(name), "smoke", None, tmp_path).loading
+    told = prepare(registry.get(name), "smoke", None, tmp_path).loading
     lowers, executes = loaded(TensorFlow(), told), loaded(Jax(), told)
     case = next(iter(told.cases))
     for pass_ in PASSES:

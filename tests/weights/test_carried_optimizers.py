@@ -18,7 +18,7 @@ from compare.weights.planning import Plan, plan
 from compare.weights.slot_planning import SlotPlan, plan_slots
 from jaxport import _module_reading, _optimizer_reading, optimizers, schedules
 from tf_reference import _keras_optimizer, _keras_weights
-from workloads._transfer import Source
+from workloads.protocol.transfer import Source
 
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 

@@ -14,7 +14,7 @@ from safetensors.numpy import save
 
 from compare.errors import Foreseen
 from jaxport import _orbax_weights, weights
-from workloads._framework import Unsupported
+from workloads.protocol.framework import Unsupported
 
 
 def in_file(folder: Path) -> tuple[Path, Callable[[], object]]:

@@ -19,8 +19,8 @@ from jaxport import weights
 from jaxport._linen_reading import of_linen
 from jaxport.weights import WeightsError
 from tf_reference import _keras_weights
-from workloads._framework import Unsupported
-from workloads._inspection import Value
+from workloads.protocol.framework import Unsupported
+from workloads.protocol.inspection import Value
 
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 

@@ -14,7 +14,7 @@ from weight_pairs import BATCH_NORM, CONV
 
 from compare.weights.all_rules import BY_CLASS, RULES
 from compare.weights.planning import Plan, plan
-from workloads._transfer import Leaf, Source, SourceLayer, Target, TargetVariable
+from workloads.protocol.transfer import Leaf, Source, SourceLayer, Target, TargetVariable
 
 
 def planned(

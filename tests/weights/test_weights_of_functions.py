@@ -13,7 +13,7 @@ import tensorflow as tf
 
 from jaxport import random
 from tf_reference import _keras_weights, _keras_written
-from workloads._framework import Unsupported
+from workloads.protocol.framework import Unsupported
 
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 

@@ -11,7 +11,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from workloads import ArraySpec, drawn_weights
-from workloads._target import WeightsError
+from workloads.core.target import WeightsError
 
 CARRIED = {
     "index": np.array([[4, 2, 0]], np.int32),

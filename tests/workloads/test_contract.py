@@ -8,7 +8,7 @@ import pytest
 from runs import JUDGED, LEAN_MODES, WHOLE
 
 from compare.record.vocabulary import CELLS
-from workloads._spec import GATES
+from workloads.core.spec import GATES
 
 pytestmark = pytest.mark.process
 

@@ -16,8 +16,8 @@ from compare.parity import Evidence, judge
 from compare.record.vocabulary import NOT_APPLICABLE, PASS
 from compare.sides import requests
 from compare.sides.client import LiveSide
-from workloads import _registry
-from workloads._framework import FORWARD, GRADIENTS
+from workloads.core import registry
+from workloads.protocol.framework import FORWARD, GRADIENTS
 
 MODES = {"tf": "eager", "jax": "jit"}
 CASES = ("seed0", "kinks")
@@ -38,7 +38,7 @@ EXPECTED = {("translation_decode", "gradients"): NOT_APPLICABLE}
 
 @pytest.mark.parametrize("name", LARGE)
 def test_both_twins_are_one_function_in_float64(name: str, sides: dict[str, LiveSide], tmp_path: Path) -> None:
-    workload = _registry.get(name)
+    workload = registry.get(name)
     loading = prepare(workload, "smoke", examples_of(workload, "smoke", None), tmp_path).loading
     doubles = {}
     for side, live in sides.items():

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from workloads._framework import FORWARD, STEP, Parameter, Program, Result, Twin, Unsupported
-from workloads._loaded import Loaded, main_pass
-from workloads._spec import dtype_in
-from workloads._trajectory import trajectory
-from workloads._unroll import unroll
+from workloads.core.spec import dtype_in
+from workloads.protocol.framework import FORWARD, STEP, Parameter, Program, Result, Twin, Unsupported
+from workloads.protocol.loaded import Loaded, main_pass
+from workloads.protocol.trajectory import trajectory
+from workloads.protocol.unroll import unroll
 
 
 @dataclass(frozen=True)

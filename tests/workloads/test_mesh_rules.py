@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from workloads._mesh_rules import is_transformer, largest_axis, split_axis, why_undivided
+from workloads.core.mesh_rules import is_transformer, largest_axis, split_axis, why_undivided
 
 BLOCK = {
     "layer0/attention/query/kernel": (8, 4, 2),

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from runs import IN_ZOO, LEAN_MODES, record_of
 
-from workloads import _registry
+from workloads.core import registry
 
 pytestmark = pytest.mark.process
 
-SIZES = [(name, size) for name in _registry.names() for size in _registry.get(name).sizes if size.startswith("mixed_")]
+SIZES = [(name, size) for name in registry.names() for size in registry.get(name).sizes if size.startswith("mixed_")]
 
 
 @IN_ZOO

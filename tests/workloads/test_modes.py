@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workloads import _modes
-from workloads._modes import Arm, BadName, Cell, Mode, Pair
+from workloads.core import modes
+from workloads.core.modes import Arm, BadName, Cell, Mode, Pair
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ from workloads._modes import Arm, BadName, Cell, Mode, Pair
 )
 def test_a_name_is_read_back_as_what_was_written(arm: Arm, name: str) -> None:
     assert str(arm) == name
-    assert _modes.parse_arm(name) == arm
+    assert modes.parse_arm(name) == arm
     assert arm.is_public is (name in ("jax/jit", "tf@jax", "tf2jax/jit"))
 
 
@@ -39,20 +39,20 @@ ARMS = st.builds(Arm, MODES | CELLS, st.integers(1, 999), PERCENTS)
 
 @given(ARMS)
 def test_every_name_is_read_back(arm: Arm) -> None:
-    assert _modes.parse_arm(str(arm)) == arm
+    assert modes.parse_arm(str(arm)) == arm
 
 
 @given(MODES, MODES, CELLS)
 def test_every_name_of_a_mode_a_cell_and_a_pair_is_read_back(left: Mode, right: Mode, cell: Cell) -> None:
-    assert _modes.parse_mode(str(left)) == left
-    assert _modes.parse_cell(str(cell)) == cell
-    assert _modes.parse_pair(str(Pair(left, right))) == Pair(left, right)
+    assert modes.parse_mode(str(left)) == left
+    assert modes.parse_cell(str(cell)) == cell
+    assert modes.parse_pair(str(Pair(left, right))) == Pair(left, right)
 
 
 SPELLINGS = st.from_regex(r"\A\w*[/@]\w*(#\d*)?(\+\d*%)?\Z") | st.text()
 
 
-@given(SPELLINGS, st.sampled_from([_modes.parse_arm, _modes.parse_mode, _modes.parse_cell, _modes.parse_pair]))
+@given(SPELLINGS, st.sampled_from([modes.parse_arm, modes.parse_mode, modes.parse_cell, modes.parse_pair]))
 def test_what_is_read_is_written_as_it_was(text: str, parse: Callable[[str], object]) -> None:
     try:
         read = parse(text)
@@ -68,44 +68,44 @@ OTHERWISE_SPELT = ["jax/jit#0", "jax/jit#1", "jax/jit#02", "jax/jit+0%", "jax/ji
 @pytest.mark.parametrize("text", [*REFUSED, *OTHERWISE_SPELT, f"jax/jit#{'9' * 5000}"])
 def test_a_text_that_is_no_name_is_refused_with_what_was_expected(text: str) -> None:
     with pytest.raises(BadName, match="expected a mode or cell such as jax/jit or tf@jax, found"):
-        _modes.parse_arm(text)
+        modes.parse_arm(text)
 
 
 def test_a_mode_is_no_cell_and_an_arm_of_a_second_process_is_neither() -> None:
-    assert _modes.parse_mode("jax/tuned") == _modes.JAX_TUNED
-    assert _modes.parse_cell("tf@jax") == Cell("tf", "jax")
+    assert modes.parse_mode("jax/tuned") == modes.JAX_TUNED
+    assert modes.parse_cell("tf@jax") == Cell("tf", "jax")
     for text in ("tf@jax", "jax/jit#2", "jax/jit+5%", "jax/jit#1", "jax/jit+0%"):
         with pytest.raises(BadName, match=r"expected a mode (or cell )?such as jax/jit"):
-            _modes.parse_mode(text)
+            modes.parse_mode(text)
     for text in ("jax/jit", "tf@jax#2"):
         with pytest.raises(BadName, match="expected a cell such as tf@jax"):
-            _modes.parse_cell(text)
+            modes.parse_cell(text)
 
 
 def test_a_pair_is_read_back_as_what_was_written() -> None:
-    pair = Pair(_modes.PORT, Mode("tf2jax", "jit"))
+    pair = Pair(modes.PORT, Mode("tf2jax", "jit"))
     assert str(pair) == "jax/jit vs tf2jax/jit"
-    assert _modes.parse_pair(str(pair)) == pair
+    assert modes.parse_pair(str(pair)) == pair
     for text in ("jax/jit", "jax/jit vs ", "jax/jit vs tf@tf"):
         with pytest.raises(BadName):
-            _modes.parse_pair(text)
+            modes.parse_pair(text)
 
 
 def test_every_mode_is_the_ports_or_the_originals_and_any_other_a_peers() -> None:
-    assert [str(mode) for mode in _modes.MODES if mode.is_port] == [
+    assert [str(mode) for mode in modes.MODES if mode.is_port] == [
         "jax/eager",
         "jax/apart",
         "jax/jit",
         "jax/donated",
         "jax/tuned",
     ]
-    assert all(mode.is_port != mode.is_original and not mode.is_peer for mode in _modes.MODES)
+    assert all(mode.is_port != mode.is_original and not mode.is_peer for mode in modes.MODES)
     assert Mode("call_tf", "jit").is_peer
 
 
 def test_names_of_a_record_are_read_whatever_version_wrote_them() -> None:
-    assert _modes.recorded_mode("tf/later mode") == Mode("tf", "later mode")
-    assert _modes.recorded_mode("tf@jax") is None
-    assert _modes.recorded_pair("jax/jit vs tf/later") == Pair(_modes.PORT, Mode("tf", "later"))
-    assert _modes.recorded_pair("jax/jit vs itself") is None
-    assert _modes.recorded_pair("jax/jit") is None
+    assert modes.recorded_mode("tf/later mode") == Mode("tf", "later mode")
+    assert modes.recorded_mode("tf@jax") is None
+    assert modes.recorded_pair("jax/jit vs tf/later") == Pair(modes.PORT, Mode("tf", "later"))
+    assert modes.recorded_pair("jax/jit vs itself") is None
+    assert modes.recorded_pair("jax/jit") is None

@@ -9,7 +9,7 @@ import pytest
 from places import ROOT
 from runs import record_of
 
-from workloads._modes import TF_JIT
+from workloads.core.modes import TF_JIT
 
 EXAMPLE = ROOT / "examples" / "feed_forward"
 

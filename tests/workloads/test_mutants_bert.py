@@ -14,12 +14,12 @@ from mutants_bert import MUTANTS
 from runs import IN_ZOO
 
 from compare.record.vocabulary import FAIL, PASS
-from workloads import _arrays, _registry
-from workloads._spec import Arrays
+from workloads.core import arrays, registry
+from workloads.core.spec import Arrays
 
 pytestmark = [IN_ZOO, pytest.mark.process]
 
-WORKLOAD = _registry.get("bert")
+WORKLOAD = registry.get("bert")
 DIMENSIONS = {**WORKLOAD.sizes["smoke"], "batch": 2, "length": 8, "layers": 1, "width": 8, "hidden": 12}
 FAST = {"xla_backend_optimization_level": "0"}
 """A program that runs once is not worth optimizing."""
@@ -28,8 +28,8 @@ FAST = {"xla_backend_optimization_level": "0"}
 def computed(twin: ModuleType, gate: str) -> Arrays:
     """The logits in float64, on sentences with padding, or the gradients of the loss by weight."""
     examples = WORKLOAD.training.examples(None, DIMENSIONS) if WORKLOAD.training else None
-    case = _arrays.draw_cases(WORKLOAD, DIMENSIONS, 1, examples, kinks=False)["seed0"]
-    weights = _arrays.draw_weights(WORKLOAD, DIMENSIONS)
+    case = arrays.draw_cases(WORKLOAD, DIMENSIONS, 1, examples, kinks=False)["seed0"]
+    weights = arrays.draw_weights(WORKLOAD, DIMENSIONS)
     with jax.enable_x64(True):
         model = twin.build(DIMENSIONS, "float64")
         parameters = model.from_weights({path: jnp.asarray(array, jnp.float64) for path, array in weights.items()})

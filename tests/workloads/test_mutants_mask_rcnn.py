@@ -22,11 +22,13 @@ from runs import IN_ZOO
 
 from compare.record.vocabulary import FAIL, PASS
 from jaxport._nnx import WeightMap
-from workloads import _anchors, _arrays, _registry
+from workloads import _anchors
+from workloads.core import registry
+from workloads.core.arrays import ArraySpec, draw, draw_kinks
 
 pytestmark = [IN_ZOO, pytest.mark.process]
 
-SPEC = _registry.get("mask_rcnn")
+SPEC = registry.get("mask_rcnn")
 SIZES = dict(SPEC.sizes["smoke"]) | {"mask_layers": 1}
 IMAGE, REGIONS, OBJECTS, CLASSES = SIZES["image"], 24, SIZES["objects"], SIZES["classes"]
 ANCHORS = _anchors.boxes(SIZES)
@@ -36,9 +38,9 @@ Arrays = Mapping[str, np.ndarray]
 
 def drawn(case: str, name: str, *shape: int) -> jax.Array:
     """Normal values, at the kinks halves between -1 and 1."""
-    spec = _arrays.ArraySpec(shape)
-    draw = _arrays.draw_kinks if case == "kinks" else _arrays.draw
-    return jnp.asarray(draw(spec, name, 0).astype(np.float64))
+    spec = ArraySpec(shape)
+    draw_case = draw_kinks if case == "kinks" else draw
+    return jnp.asarray(draw_case(spec, name, 0).astype(np.float64))
 
 
 def boxes_of(case: str, name: str, count: int) -> jax.Array:
@@ -62,7 +64,7 @@ def learned(twin: Any, name: str, case: str, *inputs: Any) -> Any:
 def objects_of(losing: Any, case: str) -> Any:
     """The objects of two images."""
     spec = SPEC.input_specs(SIZES)
-    classes, masks = (jnp.asarray(_arrays.draw(spec[name], name, 0)) for name in ("classes", "masks"))
+    classes, masks = (jnp.asarray(draw(spec[name], name, 0)) for name in ("classes", "masks"))
     return losing.objects_of(boxes_of(case, "objects", OBJECTS) / IMAGE, classes, masks, IMAGE)
 
 

@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
-from workloads import _registry, _sentence_pairs
-from workloads._precision import compute_dtype
+from workloads import _sentence_pairs
 from workloads._sentence_pairs import MASK, PADDING, SEPARATOR, START, Lexicon
 from workloads._transformer import Block
+from workloads.core import registry
+from workloads.core.precision import compute_dtype
 
-BERT = _registry.get("bert")
+BERT = registry.get("bert")
 DIMENSIONS = {**BERT.sizes["smoke"], "length": 40, "predictions": 5, "vocabulary": 100}
 EXAMPLES = _sentence_pairs.make(DIMENSIONS)
 

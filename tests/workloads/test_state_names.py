@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workloads._state_names import Own, owner_and_part
+from workloads.core.state_names import Own, owner_and_part
 
 KERNEL, BIAS = (8, 4), (4,)
 WEIGHTS = {

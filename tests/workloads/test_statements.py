@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from workloads import _registry
-from workloads._attempting import AROUND
+from workloads.core import registry
 from workloads.gotchas._gotcha import NAIVE
 from workloads.limits._limit import limits
 from workloads.limits._pictures import decode, encode
 from workloads.limits._statement import Statement, statements
 from workloads.limits.recompilation import STREAMS, Stream
+from workloads.protocol.attempting import AROUND
 
 ROOT = Path(__file__).parents[2]
 STATEMENTS = statements()
@@ -65,7 +65,7 @@ def test_no_function_is_without_a_statement() -> None:
 def test_a_name_stands_for_one_limit() -> None:
     assert not set(STATEMENTS) & (set(STREAMS) | set(limits()))
     # The stream `add` is asked for by `jaxport compilation recompiles`, the workload by `jaxport run`.
-    assert set(STATEMENTS) & set(_registry.names()) == set()
+    assert set(STATEMENTS) & set(registry.names()) == set()
 
 
 def test_a_picture_is_decoded_as_it_was_encoded() -> None:

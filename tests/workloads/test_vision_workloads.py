@@ -5,7 +5,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from workloads import Workload, _arrays, _gratings, focalnet_pipeline, resnet50
+from workloads import Workload, _gratings, focalnet_pipeline, resnet50
+from workloads.core import arrays
 
 RESNET = resnet50.WORKLOAD.sizes["smoke"]
 PIPELINE = focalnet_pipeline.WORKLOAD.sizes["smoke"]
@@ -52,7 +53,7 @@ def test_halving_is_bilinear_with_half_pixel_centres() -> None:
 def test_weights_are_at_every_size_what_the_blocks_say(workload: Workload) -> None:
     for dimensions in workload.sizes.values():
         assert all(np.prod(spec.shape) > 0 for spec in workload.weight_specs(dimensions).values())
-    drawn = _arrays.draw_weights(workload, workload.sizes["smoke"])
+    drawn = arrays.draw_weights(workload, workload.sizes["smoke"])
     assert all(np.ptp(array) > 0 for array in drawn.values())
 
 

@@ -9,11 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from workloads import ArraySpec, Training, Workload, _arrays, _digits, _dropout, _registry, conv_mnist, lstm
-from workloads._spec import SIZES
-from workloads._tree import leaves
+from workloads import ArraySpec, Training, Workload, _digits, _dropout, conv_mnist, lstm
+from workloads.core import registry
+from workloads.core.arrays import draw, draw_batches, draw_cases, draw_kinks
+from workloads.core.spec import SIZES
+from workloads.core.tree import leaves
 
-WORKLOADS = [_registry.get(name) for name in _registry.names()]
+WORKLOADS = [registry.get(name) for name in registry.names()]
 
 
 @pytest.fixture(params=WORKLOADS, ids=lambda workload: workload.name)
@@ -38,7 +40,7 @@ def test_its_cost_has_a_source_and_grows_with_the_size(workload: Workload) -> No
 
 def test_the_same_seed_draws_the_same_arrays_and_another_seed_others(workload: Workload) -> None:
     dimensions = workload.sizes["smoke"]
-    first, again = (_arrays.draw_cases(workload, dimensions, 2, None) for _ in range(2))
+    first, again = (draw_cases(workload, dimensions, 2, None) for _ in range(2))
     for case, arrays in first.items():
         for name, array in arrays.items():
             np.testing.assert_array_equal(array, again[case][name])
@@ -48,7 +50,7 @@ def test_the_same_seed_draws_the_same_arrays_and_another_seed_others(workload: W
 
 def test_arrays_have_the_shapes_dtypes_and_ranges_that_the_spec_gives(workload: Workload) -> None:
     dimensions = workload.sizes["smoke"]
-    for arrays in _arrays.draw_cases(workload, dimensions, 1, None).values():
+    for arrays in draw_cases(workload, dimensions, 1, None).values():
         for name, spec in workload.input_specs(dimensions).items():
             assert arrays[name].shape == spec.shape
             assert arrays[name].dtype == spec.dtype
@@ -58,7 +60,7 @@ def test_arrays_have_the_shapes_dtypes_and_ranges_that_the_spec_gives(workload: 
 
 def test_kinks_tie_and_are_exact(workload: Workload) -> None:
     spec = ArraySpec((64,))
-    first, second = _arrays.draw_kinks(spec, "x", 0), _arrays.draw_kinks(spec, "y", 0)
+    first, second = draw_kinks(spec, "x", 0), draw_kinks(spec, "y", 0)
     assert (first == second).any()
     assert (first == 0).any()
     np.testing.assert_array_equal(first * 2, np.round(first * 2))
@@ -66,7 +68,7 @@ def test_kinks_tie_and_are_exact(workload: Workload) -> None:
 
 @pytest.mark.parametrize(("scale", "largest"), [(1.0, 1.0), (0.1, 0.125), (-0.1, 0.125), (0.0, 0.0)])
 def test_kinks_are_of_the_array_s_own_scale(scale: float, largest: float) -> None:
-    drawn = _arrays.draw_kinks(ArraySpec((64,), scale=scale), "x", 0)
+    drawn = draw_kinks(ArraySpec((64,), scale=scale), "x", 0)
     assert np.abs(drawn).max() == largest
     np.testing.assert_array_equal(drawn * 16, np.round(drawn * 16))
 
@@ -74,7 +76,7 @@ def test_kinks_are_of_the_array_s_own_scale(scale: float, largest: float) -> Non
 def test_an_example_is_a_case_of_its_own_and_what_it_lacks_is_drawn() -> None:
     specs = {"x": ArraySpec((2,)), "y": ArraySpec((2,))}
     example = {"x": np.array([5.0, 7.0], np.float32)}
-    cases = _arrays.draw_cases(Workload("port", "", "", specs, example=example), {}, 1, None)
+    cases = draw_cases(Workload("port", "", "", specs, example=example), {}, 1, None)
     assert list(cases)[:2] == ["seed0", "example"] and cases["example"]["x"] is example["x"]
     assert np.array_equal(cases["example"]["y"], cases["seed0"]["y"])
 
@@ -83,7 +85,7 @@ def test_kinks_keep_to_a_weights_range_and_leave_given_weights_alone() -> None:
     given = np.array([2.0, 3.0], np.float32)
     specs = {"variance": ArraySpec((50,), low=0.5, high=2.0), "given": given}
     port = Workload(name="port", tf="t:f", jax="j:f", inputs={"x": ArraySpec((3,))}, weights=specs)
-    kinks = _arrays.draw_cases(port, {}, 1, None)["kinks"]
+    kinks = draw_cases(port, {}, 1, None)["kinks"]
     assert kinks["weights/variance"].min() >= 0.5
     assert "weights/given" not in kinks
 
@@ -109,7 +111,7 @@ def test_the_last_step_of_a_training_run_is_always_compared() -> None:
 
 
 def test_scalars_stay_scalars() -> None:
-    assert _arrays.draw(ArraySpec(()), "a", 0).shape == ()
+    assert draw(ArraySpec(()), "a", 0).shape == ()
 
 
 def test_digits_are_real_images_in_the_unit_interval() -> None:
@@ -216,7 +218,7 @@ def test_an_input_that_the_examples_lack_is_drawn_anew_for_every_step() -> None:
         inputs={"x": ArraySpec((2,)), "draws": _dropout.draws(2, 50)},
         training=Training(synthetic=lambda dimensions: {"x": np.arange(6.0)}, steps=3),
     )
-    batches = _arrays.draw_batches(port, {"batch": 2}, {"x": np.arange(6.0)})
+    batches = draw_batches(port, {"batch": 2}, {"x": np.arange(6.0)})
     assert batches["draws"].shape == (3, 2, 50)
     assert not np.array_equal(batches["draws"][0], batches["draws"][1])
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from workloads._attempting import Stage
+from workloads.protocol.attempting import Stage
 
 
 def variable_on_another_device(x: tf.Tensor, variable: tf.Variable) -> tf.Tensor:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from workloads._attempting import Stage
+from workloads.protocol.attempting import Stage
 
 _RATE = 0.05
 

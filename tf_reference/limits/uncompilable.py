@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from workloads._attempting import Stage
 from workloads.limits._pictures import encode, picture_file
+from workloads.protocol.attempting import Stage
 
 _KEYS = np.arange(0, 100, 3, dtype=np.int32)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from workloads._spec import Workload
+from workloads.core.spec import Workload
 from workloads.gotchas._gotcha import Gotcha
 
 PACKAGE = "workloads.gotchas"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from workloads._spec import GATES, ArraySpec, Deviation, Workload
+from workloads.core.spec import GATES, ArraySpec, Deviation, Workload
 
 NAIVE = "naive_"
 """Before the name of a function in jaxport/gotchas: the port that one would write first."""

@@ -1,6 +1,6 @@
 """Activations: defaults of slopes and approximations, and gradients at kinks."""
 
-from workloads._spec import ArraySpec
+from workloads.core.spec import ArraySpec
 from workloads.gotchas._gotcha import Gotcha
 
 X = {"x": ArraySpec((4, 8))}

@@ -1,6 +1,6 @@
 """Attention: orders of arguments, scales, masks and their polarity, heads."""
 
-from workloads._spec import ArraySpec
+from workloads.core.spec import ArraySpec
 from workloads.gotchas._gotcha import Gotcha
 
 MASK = ArraySpec((2, 4, 5), "bool")

@@ -1,6 +1,6 @@
 """XLA's results for arguments that TensorFlow's kernels refuse: out of range, divided by zero, not a number."""
 
-from workloads._spec import ArraySpec
+from workloads.core.spec import ArraySpec
 from workloads.gotchas._gotcha import Gotcha
 
 X = {"x": ArraySpec((4, 8))}

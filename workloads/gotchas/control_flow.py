@@ -1,6 +1,6 @@
 """Loops, branches and maps: where they start, what they keep, and what both branches compute."""
 
-from workloads._spec import ArraySpec
+from workloads.core.spec import ArraySpec
 from workloads.gotchas._gotcha import Gotcha
 
 X = {"x": ArraySpec((6, 4))}

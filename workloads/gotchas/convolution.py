@@ -1,6 +1,6 @@
 """Convolutions and paddings: defaults, sides that are padded, layouts of kernels."""
 
-from workloads._spec import ArraySpec
+from workloads.core.spec import ArraySpec
 from workloads.gotchas._gotcha import Gotcha
 
 IMAGES = ArraySpec((2, 6, 6, 3))

@@ -3,7 +3,7 @@
 TensorFlow's replicas are parts of the batch one after another here, and JAX's an axis of jax.vmap.
 """
 
-from workloads._spec import ArraySpec
+from workloads.core.spec import ArraySpec
 from workloads.gotchas._gotcha import Gotcha
 
 X = {"x": ArraySpec((8, 6))}

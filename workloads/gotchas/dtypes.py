@@ -1,6 +1,6 @@
 """Types: casts that do not fit, division and rounding of integers, what promotes to what."""
 
-from workloads._spec import ArraySpec
+from workloads.core.spec import ArraySpec
 from workloads.gotchas._gotcha import Gotcha
 
 X = {"x": ArraySpec((4, 8))}

@@ -1,6 +1,6 @@
 """Sums, norms and special functions: default axes, formulas that overflow or cancel, gradients at zeros."""
 
-from workloads._spec import ArraySpec
+from workloads.core.spec import ArraySpec
 from workloads.gotchas._gotcha import Gotcha
 
 X = {"x": ArraySpec((4, 8))}

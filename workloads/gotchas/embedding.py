@@ -1,6 +1,6 @@
 """Embeddings: indices outside of the table, masks of padding, counts, positions."""
 
-from workloads._spec import ArraySpec
+from workloads.core.spec import ArraySpec
 from workloads.gotchas._gotcha import Gotcha
 
 TABLE = ArraySpec((6, 4))

@@ -1,6 +1,6 @@
 """Gathers, scatters and slices: what is out of bounds, what occurs twice, which axis is meant."""
 
-from workloads._spec import ArraySpec
+from workloads.core.spec import ArraySpec
 from workloads.gotchas._gotcha import Gotcha
 
 TABLE = ArraySpec((6, 4))

@@ -1,6 +1,6 @@
 """Gradients where a function has none: ties, ends of ranges, zeros."""
 
-from workloads._spec import ArraySpec
+from workloads.core.spec import ArraySpec
 from workloads.gotchas._gotcha import Gotcha
 
 X = {"x": ArraySpec((4, 8))}

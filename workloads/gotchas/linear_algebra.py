@@ -1,6 +1,6 @@
 """Matrices: order of factors, which triangle, which axes, which norm."""
 
-from workloads._spec import ArraySpec, Deviation
+from workloads.core.spec import ArraySpec, Deviation
 from workloads.gotchas._gotcha import Gotcha
 
 TALL = {"x": ArraySpec((6, 4))}

@@ -1,6 +1,6 @@
 """Losses: reductions, clipping, smoothing, weights, and what is left out of a mean."""
 
-from workloads._spec import ArraySpec
+from workloads.core.spec import ArraySpec
 from workloads.gotchas._gotcha import Gotcha
 
 SCORES = ArraySpec((4, 8))

@@ -1,6 +1,6 @@
 """Metrics: thresholds, ties, empty classes, and what is added up over batches."""
 
-from workloads._spec import ArraySpec
+from workloads.core.spec import ArraySpec
 from workloads.gotchas._gotcha import Gotcha
 
 LABELS = ArraySpec((16,), "int32", low=0, high=2)

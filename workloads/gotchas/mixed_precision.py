@@ -1,6 +1,6 @@
 """Mixed precision: what a policy computes in, what it keeps, and what leaves a layer."""
 
-from workloads._spec import ArraySpec
+from workloads.core.spec import ArraySpec
 from workloads.gotchas._gotcha import Gotcha
 
 X = {"x": ArraySpec((4, 8))}

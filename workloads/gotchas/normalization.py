@@ -1,6 +1,6 @@
 """Normalisation: epsilons, variances, moving averages and masks."""
 
-from workloads._spec import ArraySpec
+from workloads.core.spec import ArraySpec
 from workloads.gotchas._gotcha import Gotcha
 
 X = {"x": ArraySpec((4, 8))}

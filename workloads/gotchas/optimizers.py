@@ -1,6 +1,6 @@
 """Optimizers: defaults, places of epsilon, what a weight decay or a schedule enters, what counts as a step."""
 
-from workloads._spec import ArraySpec
+from workloads.core.spec import ArraySpec
 from workloads.gotchas._gotcha import Gotcha
 
 W, G = ArraySpec((8,)), ArraySpec((5, 8))

@@ -1,6 +1,6 @@
 """Pooling: default strides, what padding counts, where gradients go, which axes stay."""
 
-from workloads._spec import ArraySpec
+from workloads.core.spec import ArraySpec
 from workloads.gotchas._gotcha import Gotcha
 
 IMAGES = {"images": ArraySpec((2, 6, 6, 3))}

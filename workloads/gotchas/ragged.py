@@ -4,7 +4,7 @@ XLA compiles no strings. Of ragged tensors it does not compile to_tensor, softma
 between two.
 """
 
-from workloads._spec import ArraySpec
+from workloads.core.spec import ArraySpec
 from workloads.gotchas._gotcha import Gotcha
 
 X = {"x": ArraySpec((10, 4))}

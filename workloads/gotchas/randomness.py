@@ -1,6 +1,6 @@
 """Random numbers: the same seed, other numbers, until they are drawn as TensorFlow draws them."""
 
-from workloads._spec import ArraySpec
+from workloads.core.spec import ArraySpec
 from workloads.gotchas._gotcha import Gotcha
 
 SEED = {"seed": ArraySpec((2,), "int32", low=0, high=1000)}

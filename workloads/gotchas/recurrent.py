@@ -1,6 +1,6 @@
 """Recurrent layers: orders of gates and states, second biases, masks, directions."""
 
-from workloads._spec import ArraySpec
+from workloads.core.spec import ArraySpec
 from workloads.gotchas._gotcha import Gotcha
 
 X, MASK, LENGTHS = ArraySpec((2, 5, 3)), ArraySpec((2, 5), "bool"), ArraySpec((2,), "int32", low=1, high=5)

@@ -1,6 +1,6 @@
 """Images: resized, cropped, cut, turned, their colors changed."""
 
-from workloads._spec import ArraySpec, Deviation
+from workloads.core.spec import ArraySpec, Deviation
 from workloads.gotchas._gotcha import Gotcha
 
 IMAGES = {"images": ArraySpec((2, 6, 6, 3))}

@@ -1,6 +1,6 @@
 """Learning rates that change: boundaries, warm-ups, restarts, and the step that a rate belongs to."""
 
-from workloads._spec import ArraySpec
+from workloads.core.spec import ArraySpec
 from workloads.gotchas._gotcha import Gotcha
 
 STEPS = {"step": ArraySpec((24,), "int32", low=0, high=14)}

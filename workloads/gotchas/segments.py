@@ -1,6 +1,6 @@
 """Segments: what is empty, what is negative, what counts once."""
 
-from workloads._spec import ArraySpec
+from workloads.core.spec import ArraySpec
 from workloads.gotchas._gotcha import Gotcha
 
 X = ArraySpec((8, 4))

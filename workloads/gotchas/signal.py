@@ -1,6 +1,6 @@
 """Windows, spectra and cosine transforms: which windows, which scale, which axes."""
 
-from workloads._spec import ArraySpec
+from workloads.core.spec import ArraySpec
 from workloads.gotchas._gotcha import Gotcha
 
 X = {"x": ArraySpec((2, 32))}

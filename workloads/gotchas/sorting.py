@@ -1,6 +1,6 @@
 """Sorting, ranking and counting: ties, order, default axes, what lies beyond the bins."""
 
-from workloads._spec import ArraySpec
+from workloads.core.spec import ArraySpec
 from workloads.gotchas._gotcha import Gotcha
 
 X = {"x": ArraySpec((4, 8))}

@@ -1,6 +1,6 @@
 """State: variables that are read and written, layers that keep something, and what training leaves alone."""
 
-from workloads._spec import ArraySpec
+from workloads.core.spec import ArraySpec
 from workloads.gotchas._gotcha import Gotcha
 
 X = {"x": ArraySpec((4, 8))}

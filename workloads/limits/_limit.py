@@ -7,7 +7,7 @@ import pkgutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from workloads._spec import ArraySpec, Workload
+from workloads.core.spec import ArraySpec, Workload
 
 WITHIN = "within_"
 """Before the name of the function that stays within the limit."""

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from workloads._spec import ArraySpec
+from workloads.core.spec import ArraySpec
 
 KNOWN_ISSUES = "TensorFlow's documentation of XLA, Known issues (tensorflow.org/xla/known_issues)"
 DOCUMENTATION = "TensorFlow's user documentation of XLA"

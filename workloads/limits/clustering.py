@@ -1,6 +1,6 @@
 """Where autoclustering ends: one line that cuts a cluster in two, or leaves everything to the plain graph."""
 
-from workloads._spec import ArraySpec
+from workloads.core.spec import ArraySpec
 from workloads.limits._limit import Limit
 
 X = {"x": ArraySpec((256, 256), low=0.5, high=1.5)}

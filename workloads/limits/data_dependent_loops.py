@@ -1,6 +1,6 @@
 """Loops whose number of turns is decided by values, and loops whose variables change their shapes."""
 
-from workloads._spec import ArraySpec
+from workloads.core.spec import ArraySpec
 from workloads.limits._statement import DOCUMENTATION, LECTURE, Raised, Statement, outcomes
 
 X = {"x": ArraySpec((16,), low=1.0, high=2.0)}

@@ -1,6 +1,6 @@
 """The entries of Known issues in TensorFlow's documentation of XLA, and their outcome today."""
 
-from workloads._spec import ArraySpec
+from workloads.core.spec import ArraySpec
 from workloads.limits._statement import KNOWN_ISSUES, Raised, Statement, outcomes
 
 X = {"x": ArraySpec((8,), low=0.5, high=1.5)}

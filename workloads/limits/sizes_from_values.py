@@ -1,6 +1,6 @@
 """Sizes that are not known when a function is compiled: from an argument, from counts, from an unknown dimension."""
 
-from workloads._spec import ArraySpec
+from workloads.core.spec import ArraySpec
 from workloads.limits._statement import DOCUMENTATION, LECTURE, Raised, Statement, outcomes
 
 X = {"x": ArraySpec((64,))}

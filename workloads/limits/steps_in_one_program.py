@@ -1,6 +1,6 @@
 """Several training steps in one compiled program."""
 
-from workloads._spec import ArraySpec
+from workloads.core.spec import ArraySpec
 from workloads.limits._statement import LECTURE, Statement, outcomes
 
 BATCHES = {

@@ -1,6 +1,6 @@
 """Operations that XLA lacks, and operations whose result has a size that values decide."""
 
-from workloads._spec import ArraySpec
+from workloads.core.spec import ArraySpec
 from workloads.limits._statement import DOCUMENTATION, LECTURE, Raised, Statement, outcomes
 
 X = {"x": ArraySpec((64,))}

@@ -14,7 +14,7 @@ from compare import files
 from compare.hlo.bindings import UnreadableProgram
 from compare.hlo.dumps import grammar
 from compare.hlo.dumps.grammar import Key, Origin
-from workloads._foreign import MEBIBYTE, Unusable, check, error_line
+from workloads.core.foreign import MEBIBYTE, Unusable, check, error_line
 
 MOST_BYTES = 256 * MEBIBYTE
 """The largest unpacked file: dumps of the largest models of the zoo have a tenth of it, and text is read as lines."""

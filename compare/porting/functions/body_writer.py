@@ -22,7 +22,7 @@ from compare.porting.functions.written_values import Reserved, Value, elements_t
 from compare.porting.identifiers import snake
 from compare.porting.regular_arrays import MOST_IN_TEXT, keep, regular
 from compare.porting.safe_expressions import UnwritableError
-from workloads._function_graph import Body, Gradient, Node, Place, Result
+from workloads.protocol.function_graph import Body, Gradient, Node, Place, Result
 
 MOST_IN_LINE = 100
 """The longest expression that stands where it is read."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from compare.porting.functions.written_types import CONTROL, LISTS, RULES, SAME, SIZES, TEMPLATES
-from workloads._function_graph import Body
+from workloads.protocol.function_graph import Body
 
 _WRITTEN = frozenset({*RULES, *TEMPLATES, *SAME, *SIZES, *LISTS, "Const"})
 

@@ -14,7 +14,7 @@ from compare.porting.functions.written_bodies import define, function
 from compare.porting.functions.written_module import LEFT_OUT, Inlined
 from compare.porting.functions.written_values import Value
 from compare.porting.safe_expressions import UnwritableError
-from workloads._function_graph import Node
+from workloads.protocol.function_graph import Node
 
 _STATE = frozenset({"resource", "string"})
 

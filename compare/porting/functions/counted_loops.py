@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from compare.porting.functions.body_writer import BodyWriter
 from compare.porting.functions.needed_nodes import needed_numbers
 from compare.porting.functions.written_values import Value
-from workloads._function_graph import Body, Place
+from workloads.protocol.function_graph import Body, Place
 
 _UP, _DOWN = frozenset({"Less", "LessEqual"}), frozenset({"Greater", "GreaterEqual"})
 _SUM = re.compile(r"\((.+) ([+-]) (\d+)\)")

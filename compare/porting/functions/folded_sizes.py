@@ -10,7 +10,7 @@ import numpy as np
 from compare.porting.functions.slices import indices
 from compare.porting.functions.written_values import Value
 from compare.porting.regular_arrays import MOST_IN_TEXT
-from workloads._function_graph import Node
+from workloads.protocol.function_graph import Node
 
 Host = np.ndarray[Any, Any]
 

@@ -25,9 +25,9 @@ from compare.porting.port_facts import PortFacts
 from compare.porting.port_folders import PORT, README, TEST_FILE, find_files_of_user, original_from, written_anew
 from compare.porting.port_source import TEST
 from compare.sides.model_worker import ModelWorker
-from workloads._function_graph import Captured, Result
-from workloads._saved_graph import SavedGraph, plain
-from workloads._spec import ArraySpec
+from workloads.core.spec import ArraySpec
+from workloads.protocol.function_graph import Captured, Result
+from workloads.protocol.saved_graph import SavedGraph, plain
 
 FILES = (MODULE, CONSTANTS, WEIGHTS_FILE, PORT, TEST_FILE, README)
 

@@ -19,9 +19,9 @@ from compare.porting.functions.written_module import LEFT_OUT, Module, Unwritten
 from compare.porting.functions.written_values import Value, tuple_text, type_text
 from compare.porting.identifiers import Names, comment_text, identifier
 from compare.porting.regular_arrays import MOST_IN_TEXT
-from workloads._function_graph import VALUE, Captured, Effect, FunctionGraph, Result
-from workloads._inspection import Plain
-from workloads._spec import Arrays
+from workloads.core.spec import Arrays
+from workloads.protocol.function_graph import VALUE, Captured, Effect, FunctionGraph, Result
+from workloads.protocol.inspection import Plain
 
 MODULE, CONSTANTS = "function_jax.py", "constants.safetensors"
 WEIGHTS = "weights"

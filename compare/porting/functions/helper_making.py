@@ -17,7 +17,7 @@ from compare.porting.functions.statements import (
     inner_tokens,
     variables_of,
 )
-from workloads._function_graph import Result
+from workloads.protocol.function_graph import Result
 
 
 @dataclass

@@ -12,7 +12,7 @@ from compare.porting.functions.statements import Definition, Line, Variable, rea
 from compare.porting.functions.written_bodies import define, function
 from compare.porting.functions.written_values import Value, tuple_text
 from compare.porting.safe_expressions import UnwritableError
-from workloads._function_graph import Body, Node, Place
+from workloads.protocol.function_graph import Body, Node, Place
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from workloads._function_graph import Body, Node, Place
+from workloads.protocol.function_graph import Body, Node, Place
 
 
 def needed_numbers(body: Body, roots: Sequence[int]) -> set[int]:

@@ -9,7 +9,7 @@ from compare.porting.functions.needed_nodes import needed_numbers
 from compare.porting.functions.statements import Definition, Variable
 from compare.porting.functions.written_values import Value, tuple_text
 from compare.porting.safe_expressions import UnwritableError
-from workloads._function_graph import Node, Place
+from workloads.protocol.function_graph import Node, Place
 
 UNSEEN = frozenset({"resource", "variant", "string"})
 """Types that JAX has no arrays of."""

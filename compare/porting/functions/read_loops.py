@@ -11,7 +11,7 @@ from compare.porting.functions.body_writer import BodyWriter
 from compare.porting.functions.counted_loops import Count, count_steps, source
 from compare.porting.functions.needed_nodes import needed_numbers
 from compare.porting.functions.written_values import Value
-from workloads._function_graph import Body, Node, Place
+from workloads.protocol.function_graph import Body, Node, Place
 
 WRITES = frozenset({"TensorListSetItem", "TensorListPushBack"})
 """Operations that write an element of a list."""

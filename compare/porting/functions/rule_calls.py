@@ -10,7 +10,7 @@ import numpy as np
 
 from compare.porting.functions.written_values import Value, literal, tuple_text
 from compare.porting.safe_expressions import UnwritableError
-from workloads._function_graph import Node, Result
+from workloads.protocol.function_graph import Node, Result
 
 Rule = Callable[["Call"], "str | Sequence[str]"]
 """A rule: call -> an expression, or one for each result."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from compare.porting.safe_expressions import UnwritableError
-from workloads._function_graph import Node
+from workloads.protocol.function_graph import Node
 
 Index = tuple[Any, ...]
 

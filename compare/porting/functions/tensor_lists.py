@@ -10,7 +10,7 @@ import numpy as np
 from compare.porting.functions.body_writer import BodyWriter
 from compare.porting.functions.written_values import Reserved, Value
 from compare.porting.safe_expressions import UnwritableError
-from workloads._function_graph import Node, Result
+from workloads.protocol.function_graph import Node, Result
 
 
 def results(writer: BodyWriter, index: int, node: Node, values: Sequence[Value]) -> list[Value]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from compare.porting.functions.body_writer import BodyWriter
 from compare.porting.functions.statements import Definition, Variable
 from compare.porting.functions.written_values import Value, tuple_text
-from workloads._function_graph import Body
+from workloads.protocol.function_graph import Body
 
 
 def function(writer: BodyWriter, body: Body, inputs: Sequence[Value]) -> tuple[Sequence[Value], BodyWriter]:

@@ -13,8 +13,8 @@ import numpy as np
 
 from compare.porting.functions.written_values import Value
 from compare.porting.identifiers import comment_text
-from workloads._function_graph import FunctionGraph, Node, Result
-from workloads._spec import Arrays
+from workloads.core.spec import Arrays
+from workloads.protocol.function_graph import FunctionGraph, Node, Result
 
 LEFT_OUT = frozenset({"Assert", "PrintV2", "Print"})
 """Operations that raise or print: JAX has checkify and jax.debug.print instead."""

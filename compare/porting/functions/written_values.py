@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from workloads._function_graph import Result
+from workloads.protocol.function_graph import Result
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from workloads._framework import (
+from workloads.core.spec import Arrays
+from workloads.protocol.framework import (
     FORWARD,
     STEP,
     Attempted,
@@ -24,10 +25,9 @@ from workloads._framework import (
     Twin,
     Unsupported,
 )
-from workloads._protocol import Framework
-from workloads._recompiling import Staging, Watch
-from workloads._spec import Arrays
-from workloads._trajectory import trajectory
+from workloads.protocol.methods import Framework
+from workloads.protocol.recompiling import Staging, Watch
+from workloads.protocol.trajectory import trajectory
 
 JIT = "jit"
 

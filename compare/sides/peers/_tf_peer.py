@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from compare.sides.peers._peer import Peer
 from tf_reference._session import Session
-from workloads._framework import Twin
+from workloads.protocol.framework import Twin
 
 
 class TfPeer(Peer):

@@ -11,9 +11,9 @@ from jax.experimental import jax2tf
 
 from compare.sides.peers._peer import Staged, on_device
 from compare.sides.peers._tf_peer import TfPeer
-from workloads._framework import FORWARD, Unsupported
-from workloads._target import resolve
-from workloads._tree import leaves
+from workloads.core.target import resolve
+from workloads.core.tree import leaves
+from workloads.protocol.framework import FORWARD, Unsupported
 
 
 class CallTf(TfPeer):

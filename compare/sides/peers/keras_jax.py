@@ -11,9 +11,9 @@ import keras
 
 from compare.sides.peers._peer import NotInstalled, Peer, Staged, on_device
 from tf_reference import Model
-from workloads._framework import FORWARD, STEP, Twin, Unsupported
-from workloads._target import resolve
-from workloads._tree import leaves
+from workloads.core.target import resolve
+from workloads.core.tree import leaves
+from workloads.protocol.framework import FORWARD, STEP, Twin, Unsupported
 
 Values = dict[str, Any]
 

@@ -8,7 +8,7 @@ from typing import Any
 import jax
 
 from compare.sides.peers._peer import NotInstalled, Staged, on_device
-from workloads._framework import FORWARD, Unsupported
+from workloads.protocol.framework import FORWARD, Unsupported
 
 try:
     import tf2jax

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from workloads._framework import Twin
-from workloads._spec import Arrays
+from workloads.core.spec import Arrays
+from workloads.protocol.framework import Twin
 
 LOSS = "loss"
 """The array of the losses of all steps."""

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from workloads._integers import Domain, within
-from workloads._spec import ArraySpec
+from workloads.core.integers import Domain, within
+from workloads.core.spec import ArraySpec
 
 _SIMPLE_BITS = 12
 """A number of so few bits is itself in every float type: there a tie is a tie on both sides."""

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from workloads._function_graph import FunctionGraph
-from workloads._inspection import Plain
-from workloads._transfer import Source
+from workloads.protocol.function_graph import FunctionGraph
+from workloads.protocol.inspection import Plain
+from workloads.protocol.transfer import Source
 
 TENSOR, TUPLE, SLICE, ELLIPSIS, CONSTANT, UNKNOWN = "tensor", "tuple", "slice", "ellipsis", "constant", "unknown"
 LAYER_CALL = "LayerCall"

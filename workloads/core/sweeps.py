@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import ml_dtypes
 import numpy as np
 
-from workloads._arrays import power_of_two
-from workloads._spec import FLOAT8, Arrays, ArraySpec
+from workloads.core.arrays import power_of_two
+from workloads.core.spec import FLOAT8, Arrays, ArraySpec
 
 ALL = "all inputs"
 """The name that a sweep of every float input at once has in place of an input's."""

@@ -10,9 +10,9 @@ import pkgutil
 from pathlib import Path
 from types import ModuleType
 
-from workloads._errors import Foreseen, error_text
-from workloads._files import PathError, check_path, load_file, obstacle
-from workloads._spec import Workload
+from workloads.core.errors import Foreseen, error_text
+from workloads.core.files import PathError, check_path, load_file, obstacle
+from workloads.core.spec import Workload
 
 ENTRY_POINT_GROUP = "jaxport.workloads"
 

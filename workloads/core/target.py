@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from workloads._files import PathError, check_path, close_folder, load_file, obstacle, open_folder
+from workloads.core.files import PathError, check_path, close_folder, load_file, obstacle, open_folder
 
 
 class TargetError(Exception):

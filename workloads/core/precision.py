@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from workloads._spec import Dimensions
+from workloads.core.spec import Dimensions
 
 NARROW = ("bfloat16", "float16")
 

@@ -8,10 +8,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from workloads import _trajectory
-from workloads._framework import Scalar, Twin
-from workloads._spec import Arrays
-from workloads._trajectory import LOSS, STATE
+from workloads.core.spec import Arrays
+from workloads.protocol import trajectory
+from workloads.protocol.framework import Scalar, Twin
+from workloads.protocol.trajectory import LOSS, STATE
 
 SINGLE = "single"
 """The training step on one device, as the twin has it: the whole batch at once."""
@@ -249,10 +249,10 @@ class Kept:
         self.losses.append(np.array(loss))
         step_number = self.first + len(self.losses)
         self.arrays |= {
-            str(_trajectory.KeptArray(step_number, path)): np.array(value) for path, value in weights.items()
+            str(trajectory.KeptArray(step_number, path)): np.array(value) for path, value in weights.items()
         }
         self.arrays |= {
-            str(_trajectory.KeptArray(step_number, name, STATE)): np.array(value) for name, value in state.items()
+            str(trajectory.KeptArray(step_number, name, STATE)): np.array(value) for name, value in state.items()
         }
 
     def result(self, compilations: int | None) -> Stepped:

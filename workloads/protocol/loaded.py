@@ -7,7 +7,7 @@ import gc
 from collections.abc import Callable, Hashable
 from typing import Any, Generic, Protocol, TypeVar
 
-from workloads._framework import FORWARD, STEP, Compiled, Program, Twin
+from workloads.protocol.framework import FORWARD, STEP, Compiled, Program, Twin
 
 
 class Model(Protocol):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import ml_dtypes
 import numpy as np
 
-from workloads._spec import Arrays, ArraySpec
+from workloads.core.spec import Arrays, ArraySpec
 
 NAN, MIXED = "nan", "mixed"
 _PART = 0.25

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from workloads._framework import KINKS, WEIGHTS
-from workloads._spec import Arrays, ArraySpec, Dimensions, Workload, ends_of
+from workloads.core.spec import Arrays, ArraySpec, Dimensions, Workload, ends_of
+from workloads.protocol.framework import KINKS, WEIGHTS
 
 _TRAINING_SEED = 1000
 _KINKS = np.array([-1.0, -0.5, 0.0, 0.5, 1.0])

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from workloads._framework import WEIGHTS, Parameter, Program, Twin, Unsupported
-from workloads._spec import Arrays
-from workloads._trajectory import Guide, trajectory
+from workloads.core.spec import Arrays
+from workloads.protocol.framework import WEIGHTS, Parameter, Program, Twin, Unsupported
+from workloads.protocol.trajectory import Guide, trajectory
 
 STATE = "state/"
 
@@ -20,7 +20,7 @@ def unroll(
     checkpoints: Sequence[int],
     guide: Arrays | None = None,
 ) -> dict[str, np.ndarray]:
-    """A training run of a step program, as `workloads._trajectory.trajectory` records it.
+    """A training run of a step program, as `workloads.protocol.trajectory.trajectory` records it.
 
     What a step returns under the name of a weight or a state is what the next step is given.
 

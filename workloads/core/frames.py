@@ -15,8 +15,8 @@ _FRAMEWORKS = (
 """Installed packages that contain no user's model. All others may contain one."""
 _INSTALLED = re.compile(r"[/\\](?:site|dist)-packages[/\\]([^/\\.]+)")
 _STANDARD = re.compile(r"[/\\]lib[/\\]python3\.\d+[/\\](?!(?:site|dist)-packages[/\\])")
-_HERE = Path(__file__).parent
-_JUDGES = tuple(str(_HERE.with_name(name)) + os.sep for name in ("compare", "workloads"))
+_WORKLOADS = Path(__file__).parent.parent
+_JUDGES = tuple(str(_WORKLOADS.with_name(name)) + os.sep for name in ("compare", "workloads"))
 _PROTOCOL = re.compile(
     r"[/\\]jaxport[/\\]_(?:session|framework|binding|closures|digest|donation|layouts|modes|model|nnx|private|profiling)\.py$"
 )
@@ -36,8 +36,8 @@ def is_framework(file: str) -> bool:
 @cache
 def is_library(file: str) -> bool:
     """Whether a file is of what `import jaxport` offers to ports, or what that is made of: no workload has its name."""
-    beside = os.path.dirname(file) == str(_HERE.with_name("jaxport"))
-    return beside and not (_HERE / os.path.basename(file)).exists()
+    beside = os.path.dirname(file) == str(_WORKLOADS.with_name("jaxport"))
+    return beside and not (_WORKLOADS / os.path.basename(file)).exists()
 
 
 @cache

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from workloads._inspection import Plain
+from workloads.protocol.inspection import Plain
 
 Place = tuple[int, int]
 VALUE = "value of "

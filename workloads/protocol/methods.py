@@ -7,7 +7,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Protocol
 
-from workloads._framework import (
+from workloads.core.spec import Arrays
+from workloads.protocol.framework import (
     NO_OPTIONS,
     Attempted,
     Clustered,
@@ -25,10 +26,9 @@ from workloads._framework import (
     Twin,
     Unsupported,
 )
-from workloads._layer_calls import Given, LayerCalls
-from workloads._recompiling import Staging, Watch
-from workloads._rewriting import OptimizerOptions, Rewritten
-from workloads._spec import Arrays
+from workloads.protocol.layer_calls import Given, LayerCalls
+from workloads.protocol.recompiling import Staging, Watch
+from workloads.protocol.rewriting import OptimizerOptions, Rewritten
 
 
 class RemoteMethods(Protocol):
@@ -162,23 +162,31 @@ class RemoteMethods(Protocol):
 
 
 class Framework(RemoteMethods, Protocol):
-    """One side: everything that compare asks of a framework, and nothing else.
+    """One side: everything that compare asks of a framework, and nothing else."""
 
-    `settings` are the framework's own, by name, which hold for the whole process.
-    `dispatch`, `watch` and `attempt` need nothing loaded; `dispatch` is x + 1 on `DISPATCH_ELEMENTS` float32, by mode.
-    """
+    def environment(self) -> Mapping[str, Scalar]:
+        """Return versions, devices and variables that results depend on."""
+        ...
 
-    def environment(self) -> Mapping[str, Scalar]: ...
+    def settings(self) -> Mapping[str, str]:
+        """Return the framework's own settings, by name; they hold for the whole process."""
+        ...
 
-    def settings(self) -> Mapping[str, str]: ...
+    def load(self, twin: Twin) -> Mapping[str, Any]:
+        """Load a twin, and return its modes by pass, with other facts."""
+        ...
 
-    def load(self, twin: Twin) -> Mapping[str, Any]: ...
+    def prepare(self, target: str | int) -> Prepared:
+        """Return one call of the main pass in a mode, or of a compiled program, that waits for its results."""
+        ...
 
-    def prepare(self, target: str | int) -> Prepared: ...
+    def dispatch(self) -> Mapping[str, Entry]:
+        """Return x + 1 on `DISPATCH_ELEMENTS` float32, by mode; nothing need be loaded."""
+        ...
 
-    def dispatch(self) -> Mapping[str, Entry]: ...
-
-    def watch(self, staging: Staging) -> Watch: ...
+    def watch(self, staging: Staging) -> Watch:
+        """Watch the traces and compilations of a function; nothing need be loaded."""
+        ...
 
     def attempt(self, target: str, mode: str, arrays: Arrays) -> Attempted:
         """Try a function in a mode, and return its outputs.

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-from workloads import _foreign
-from workloads._errors import Foreseen
+from workloads.core import foreign
+from workloads.core.errors import Foreseen
 
 _OURS = frozenset({"workloads", "tf_reference", "jaxport", "compare"})
 
@@ -40,11 +40,11 @@ def check_path(path: Path) -> None:
 def obstacle(path: Path) -> str:
     """The kind of thing that stands in the place of a file, or "nothing"; "" where a file is there."""
     try:
-        _foreign.regular(os.stat(path).st_mode)
+        foreign.regular(os.stat(path).st_mode)
     except (FileNotFoundError, NotADirectoryError):
         return "nothing"
-    except (OSError, ValueError, _foreign.Unusable) as error:  # a ValueError of a null character
-        return _foreign.error_line(error)
+    except (OSError, ValueError, foreign.Unusable) as error:  # a ValueError of a null character
+        return foreign.error_line(error)
     return ""
 
 

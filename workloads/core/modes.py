@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from workloads._errors import Foreseen
+from workloads.core.errors import Foreseen
 
 TF, JAX = "tf", "jax"
 

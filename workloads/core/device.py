@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from workloads._errors import Foreseen
+from workloads.core.errors import Foreseen
 
 CPU, GPU = "cpu", "gpu"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from workloads._whole_numbers import check_whole
+from workloads.core.whole_numbers import check_whole
 
 Dimensions = Mapping[str, int]
 Range = tuple[int, int]

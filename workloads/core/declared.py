@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from workloads._spec import Deviation, Dimensions, Training, Workload
+from workloads.core.spec import Deviation, Dimensions, Training, Workload
 
 
 @dataclass(frozen=True)

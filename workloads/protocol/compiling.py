@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from workloads._framework import CompilerOptions
+from workloads.protocol.framework import CompilerOptions
 
 _SOONER: CompilerOptions = {
     "xla_llvm_disable_expensive_passes": True,

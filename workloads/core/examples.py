@@ -8,10 +8,10 @@ from pathlib import Path
 import ml_dtypes as ml_dtypes  # NumPy knows these types once it is imported
 import numpy as np
 
-from workloads import _foreign
 from workloads._digits import DataError
-from workloads._foreign import Unusable
-from workloads._spec import Arrays, ArraySpec, ends_of, is_integer
+from workloads.core import foreign
+from workloads.core.foreign import Unusable
+from workloads.core.spec import Arrays, ArraySpec, ends_of, is_integer
 
 MOST_BYTES = 4 << 30
 """The largest array: a zip with a larger one has another format."""
@@ -43,7 +43,7 @@ def read_examples(path: Path, specs: Specs) -> Arrays:
         is out of range, or a float is not finite.
     """
     try:
-        arrays = _foreign.npz(path, list(specs), MOST_BYTES)
+        arrays = foreign.npz(path, list(specs), MOST_BYTES)
     except Unusable as error:
         raise DataError(
             f"expected {describe_examples(specs)} in {path}, found {error}: write it with numpy.savez"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from workloads._spec import Arrays
+from workloads.core.spec import Arrays
 
 Cure = Literal["", "reduce_retracing", "input_signature", "symbolic_shapes", "arrays"]
 """How a function is staged otherwise than it was given; "" as it was."""

@@ -13,10 +13,10 @@ import ml_dtypes as ml_dtypes  # NumPy knows these types once it is imported
 import numpy as np
 from safetensors import SafetensorError, safe_open
 
-from workloads._arrays import draw
-from workloads._spec import Arrays, ArraySpec
-from workloads._target import WeightsError
-from workloads._transfer import STATES
+from workloads.core.arrays import draw
+from workloads.core.spec import Arrays, ArraySpec
+from workloads.core.target import WeightsError
+from workloads.protocol.transfer import STATES
 
 _KERNELS = frozenset({"kernel", "recurrent_kernel", "depthwise_kernel", "pointwise_kernel", "embeddings"})
 _SCALES, _VARIANCES = frozenset({"gamma", "scale"}), frozenset({"moving_variance", "variance"})

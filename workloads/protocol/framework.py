@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import msgspec
 import numpy as np
 
-from workloads._spec import Arrays, Dimensions, is_differentiable
+from workloads.core.spec import Arrays, Dimensions, is_differentiable
 
 WEIGHTS = "weights/"
 

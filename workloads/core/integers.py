@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workloads._spec import ArraySpec
+from workloads.core.spec import ArraySpec
 
 CASES = 4
 """Two of extremes and small numbers, each beside other ones; one of the whole range; one of small numbers."""

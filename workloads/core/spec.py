@@ -13,10 +13,10 @@ import ml_dtypes  # NumPy knows bfloat16, float8 and int4 once it is imported
 import numpy as np
 from typing_extensions import TypeVar
 
-from workloads._dimensions import Dimensions as Dimensions
-from workloads._dimensions import Range, check_name, check_range, usual
-from workloads._field_kinds import check_fields
-from workloads._whole_numbers import check_amount, check_reals, check_sizes, check_whole
+from workloads.core.dimensions import Dimensions as Dimensions
+from workloads.core.dimensions import Range, check_name, check_range, usual
+from workloads.core.field_kinds import check_fields
+from workloads.core.whole_numbers import check_amount, check_reals, check_sizes, check_whole
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -194,7 +194,9 @@ class Deviation:
 class Dataset(Protocol):
     """Loads examples: `path` names a file, None takes the bundled data."""
 
-    def __call__(self, path: Path | None) -> Arrays: ...
+    def __call__(self, path: Path | None) -> Arrays:
+        """Return the examples of a file, or the bundled data."""
+        ...
 
 
 @dataclass(frozen=True)

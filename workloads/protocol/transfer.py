@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from workloads._inspection import Plain, Value
-from workloads._optimizer_transfer import SourceOptimizer, TargetOptimizer
+from workloads.protocol.inspection import Plain, Value
+from workloads.protocol.optimizer_transfer import SourceOptimizer, TargetOptimizer
 
 KERAS_LAYERS = "keras.layers"
 STATES = "states/"

@@ -1,0 +1,1 @@
+"""What both sides implement, and the data that crosses between processes."""
