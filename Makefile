@@ -11,7 +11,7 @@ TPU_PACKAGES := libtpu
 # What is compiled once is kept: pytest would rewrite every test file at each start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run check test slow docs dist sbom zoo soak trials matrix schema operations goldens install targets types quick graphviz clean
+.PHONY: run check test slow docs dist sbom zoo soak trials matrix schema operations goldens install targets types quick graphviz gpu-recordings clean
 
 run: install
 	$(VENV)/bin/jaxport run
@@ -61,6 +61,10 @@ zoo: install
 	JAXPORT_ZOO=1 $(VENV)/bin/python -m pytest tests/workloads/test_contract.py tests/workloads/test_mixed_precision.py tests/workloads/test_mutants_*.py
 	JAXPORT_ZOO=1 $(VENV)/bin/python -m pytest -m slow tests/ladder/test_next_command.py tests/porting/test_init_command.py \
 		tests/prove/test_pairs.py tests/gotchas/test_themes_*_half.py
+
+# What `jaxport bench gpu-suite` takes to a machine with a GPU: .jaxport/gpu-recordings, in loads of 60 MiB.
+gpu-recordings: install
+	$(VENV)/bin/jaxport bench gpu-suite --record
 
 # 300 small ports in one run: memory, files and threads of the coordinator and of each worker, a row every 20.
 soak: install

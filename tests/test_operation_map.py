@@ -127,7 +127,7 @@ RIGHT = [
 
 WRONG = {
     "raised AttributeError": Operation("tf.absent(x)", "jnp.absent(x)"),
-    "raised ValueError at _expressions.py": Operation("tf.abs(x)", "y = x"),
+    "raised ValueError at expressions.py": Operation("tf.abs(x)", "y = x"),
     "off by": Operation("tf.nn.gelu(x)", "jax.nn.gelu(x)"),
     "elements differ": Operation("tf.argmax(x, 1)", "jnp.argmin(x, 1)"),
     "expected shape": Operation("tf.reduce_sum(x, 1, keepdims=True)", "jnp.sum(x, 1)"),

@@ -65,7 +65,9 @@ class TimingOptions:
             raise RequestError(f"expected a list of modes, found {self.modes!r}: write modes=[{self.modes!r}]")
         unknown = [mode for mode in self.modes if mode not in MODES_BY_NAME]
         if unknown:
-            raise RequestError(f"expected modes of {', '.join(MODES_BY_NAME)}, found {unknown[0]!r}: choose among these")
+            raise RequestError(
+                f"expected modes of {', '.join(MODES_BY_NAME)}, found {unknown[0]!r}: choose among these"
+            )
         return [MODES_BY_NAME[mode] for mode in self.modes]
 
     def _seconds(self) -> float:

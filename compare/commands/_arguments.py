@@ -174,11 +174,15 @@ def add_fail_fast(command: argparse._ActionsContainer) -> None:
     )  # fmt: skip
 
 
-def add_modes(command: argparse._ActionsContainer) -> None:
-    """Add --modes."""
+def add_modes(command: argparse._ActionsContainer, what: str = "judge and time") -> None:
+    """Add --modes.
+
+    Args:
+      what: the command does with the modes.
+    """
     command.add_argument(
         "--modes", nargs="+", default=(), metavar="MODE", type=_option_types.mode,
-        help=f"judge and time only these modes, and always tf/eager and jax/jit; of {', '.join(_option_types.MODES)} "
+        help=f"{what} only these modes, and always tf/eager and jax/jit; of {', '.join(_option_types.MODES)} "
         f"(default: every mode that the workload has but {' and '.join(map(str, ON_REQUEST))})",
     )  # fmt: skip
 

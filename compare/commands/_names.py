@@ -67,10 +67,11 @@ QUESTIONS: Mapping[str, Mapping[str, Command | Group]] = {
     },
     "measure time and memory": {
         "bench": Group(
-            "time ports in depth, and check whether times can be told apart",
+            "time ports in depth, on a GPU too, and check whether times can be told apart",
             {
                 "ports": Command("time ports in depth: threads, phases, memory, limits, peers", module="bench"),
                 "calibrate": Command("check whether this machine can tell times apart"),
+                "gpu-suite": Command("run what a GPU can show, most useful first", module="gpu_suite"),
             },
             default="ports",
         ),

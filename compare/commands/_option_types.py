@@ -88,6 +88,11 @@ def seconds(text: str) -> float:
     return _parse_bounded(text, float, 0.01, "a positive number of seconds, at most a year", _YEAR_S)
 
 
+def minutes(text: str) -> float:
+    """Minutes, at least a tenth, and at most a year."""
+    return _parse_bounded(text, float, 0.1, "a positive number of minutes, at most a year", _YEAR_S / 60)
+
+
 def fraction(text: str) -> float:
     """A fraction of one: "0.03" or "3%"."""
     kind = (lambda digits: float(digits[:-1]) / 100) if text.endswith("%") else float

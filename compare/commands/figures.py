@@ -14,6 +14,7 @@ from compare.commands._parser import Help
 from compare.commands._signals import hold_signals
 from compare.errors import RequestError
 from compare.figures.all_rows import choose
+from compare.figures.gpu_runs import GPU_FIGURES
 from compare.figures.holding_figures import judge_rows
 from compare.figures.kept_rows import keep, load_row
 from compare.figures.row import Row
@@ -86,7 +87,8 @@ def main(options: argparse.Namespace) -> Conclusion | None:
     if options.records != DEFAULT_RECORDS and not options.records.exists() and not options.run:
         raise RequestError(f"expected a folder of records at {options.records}, found none: measure them with --run")
     ran = _run(rows, options) if options.run else None
-    figures = judge_rows(rows, {row.name: load_row(row.name, options.records) for row in rows})
+    kept = {row.name: load_row(row.name, options.records) for row in rows}
+    figures = judge_rows(rows, kept, load_row(GPU_FIGURES, options.records))
     terminal.print_answer(figures, options.json, lambda console: print_figures(figures, console))
     if options.out is not None:
         with hold_signals():

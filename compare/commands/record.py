@@ -45,6 +45,7 @@ computed on the CPU.
   jaxport record --side tf -o tf.side my_port.py
   jaxport run my_port.py --tf-recorded tf.side       on the other machine
   jaxport record --side tf --pass forward -o tf.side my_port.py
+  jaxport record --side tf --modes tf/jit -o tf.side my_port.py      smaller; then run with --modes tf/jit too
   jaxport record --side tf --platform gpu -o tf.side my_port.py
   jaxport run my_port.py --tf-recorded tf.side --device gpu
   jaxport record bert --size base --parity-size smoke --side tf -o tf.side     large programs, small arrays
@@ -59,6 +60,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     _arguments.add_workloads(command)
     scope = command.add_argument_group("scope")
     _arguments.add_pass(scope, "what a run compiles, profiles and times")
+    _arguments.add_modes(scope, "record")
     _arguments.add_parity_size(scope)
     worker = command.add_argument_group("worker")
     worker.add_argument(
@@ -121,7 +123,7 @@ def main(options: argparse.Namespace) -> Conclusion:
                 continue
             both = prepare_both(workload, options.size, options.data, scratch, options.parity_size)
             small, large = on_pass(both, options.main_pass)
-            failures += recording_sides.record_side(side, small, large, scratch, progress)
+            failures += recording_sides.record_side(side, small, large, scratch, progress, options.modes)
         options.out.parent.mkdir(parents=True, exist_ok=True)
         with or_else(lambda: keep(options.out.name, side.save)):
             side.save(options.out)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from compare.figures.gpu_runs import TASKS, describe_device
 from compare.figures.row import DOCUMENTS, Claim, Row, Unread, beside
 from compare.record.envelope import SCHEMA
 from compare.record.figure_part import (
@@ -32,21 +33,41 @@ _AT_THAT_SIZE = {
 """Verdicts in words for a figure at a small size."""
 
 
-def judge_rows(rows: Sequence[Row], measurements: Mapping[str, MeasuredRow | None]) -> Figures:
+def judge_rows(
+    rows: Sequence[Row], measurements: Mapping[str, MeasuredRow | None], on_gpu: MeasuredRow | None = None
+) -> Figures:
     """Every row with its verdicts.
 
     Args:
       measurements: by row, what is kept of it; None, or nothing, where nothing is.
+      on_gpu: the kept figures of `jaxport bench gpu-suite`; None where there are none.
     """
-    return Figures(SCHEMA, DOCUMENTS, tuple(_row(row, measurements.get(row.name)) for row in rows))
+    return Figures(SCHEMA, DOCUMENTS, tuple(_row(row, measurements.get(row.name), on_gpu) for row in rows))
 
 
-def _row(row: Row, measurement: MeasuredRow | None) -> FigureRow:
+def _row(row: Row, measurement: MeasuredRow | None, on_gpu: MeasuredRow | None) -> FigureRow:
     figures, reasons = _figures(row, measurement)
-    claims_stated = tuple(_state(claim, row, figures, reasons) for claim in row.claims)
+    claims_stated = (
+        *(_state(claim, row, figures, reasons) for claim in row.claims),
+        *(_state_gpu_figures(row, on_gpu) if on_gpu else ()),
+    )
     return FigureRow(
         row.name, row.what, claims_stated, tuple(experiment.commands for experiment in row.experiments), measurement
     )
+
+
+def _state_gpu_figures(row: Row, on_gpu: MeasuredRow) -> Iterator[StatedFigure]:
+    """The figures that a GPU gave for a row: the documents time TensorFlow there, so that ours stand alone."""
+    by_task = {experiment.task: experiment for experiment in on_gpu.experiments if not experiment.reason}
+    for task in TASKS:
+        experiment = by_task.get(task.name)
+        if row.name in task.rows and experiment is not None:
+            figures = tuple(figure for figure in experiment.figures if figure.value is not None)
+            missing = [f"{figure.name}: {figure.reason}" for figure in experiment.figures if figure.value is None]
+            why = (
+                f"{task.workload} at size {task.size} on {describe_device(on_gpu.environment)}, {experiment.date[:10]}"
+            )
+            yield StatedFigure((), "", "", figures, NO_FIGURE, "; ".join([why, *missing]))
 
 
 def _figures(row: Row, measurement: MeasuredRow | None) -> tuple[dict[str, Figure], list[str]]:

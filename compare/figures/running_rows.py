@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,13 @@ _CHECKOUT = Path(__file__).parents[2]
 
 _FINISHED = (0, 1)
 """Exit codes of a command that has a record: 1 says that a verdict in it does not hold."""
+
+
+_END_WITH_PARENT = (
+    "import ctypes, os, signal, sys; ctypes.CDLL(None).prctl(1, signal.SIGTERM); os.execvp(sys.argv[1], sys.argv[1:])"
+)
+_ENDING_WITH_PARENT = (sys.executable, "-c", _END_WITH_PARENT) if sys.platform == "linux" else ()
+"""Starts a program that Linux sends SIGTERM when this process is killed (`man 2 prctl`: PR_SET_PDEATHSIG)."""
 
 
 class ExperimentError(Foreseen):
@@ -68,7 +75,7 @@ def _experiment(experiment: Experiment, name: str, running: Running) -> Measured
     with tempfile.TemporaryDirectory(prefix="jaxport-figures-") as folder:
         try:
             answer = _answer(experiment, Path(folder), running)
-            figures = tuple(_figure(reading, answer) for reading in experiment.readings)
+            figures = tuple(read_figure(reading, answer) for reading in experiment.readings)
         except ExperimentError as error:
             reason = str(error)
             running.progress.result(f"{name}: {reason}")
@@ -97,21 +104,48 @@ def _run(command: str, last: bool, folder: Path, timeout_s: float) -> str:
     whole = [*PROGRAMS[program], *arguments, *json_too]
     # A program that `jaxport compilation launch` runs is this Python too, and so is that of a script.
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+    try:
+        process = run_program(whole, folder, timeout_s, {**os.environ, "PATH": path})
+    except subprocess.TimeoutExpired:
+        raise ExperimentError(f"`{command}` took longer than {timeout_s:g} s: raise --timeout") from None
+    if process.returncode not in _FINISHED:
+        raise ExperimentError(f"`{command}` ended with {process.returncode} and said: {last_line(process.stderr)}")
+    return process.stdout
+
+
+def run_program(
+    words: Sequence[str],
+    folder: Path,
+    timeout_s: float | None,
+    variables: Mapping[str, str] | None = None,
+    lock: int | None = None,
+) -> subprocess.CompletedProcess[str]:
+    """Run a program in a folder, and end all of it once it has exited or its time is over.
+
+    Args:
+      timeout_s: seconds; None waits for its end.
+      variables: its environment; None is that of this process.
+      lock: an open file that the program keeps open too.
+
+    Raises:
+      subprocess.TimeoutExpired: it took longer.
+    """
     process = subprocess.Popen(
-        whole, cwd=folder, env={**os.environ, "PATH": path}, text=True, start_new_session=True,
+        [*_ENDING_WITH_PARENT, *words], cwd=folder, env=variables, text=True, start_new_session=True,
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        pass_fds=() if lock is None else (lock,),
     )  # fmt: skip
     try:
         output, log_text = process.communicate(timeout=timeout_s)
-    except subprocess.TimeoutExpired:
-        raise ExperimentError(f"`{command}` took longer than {timeout_s:g} s: raise --timeout") from None
     finally:
         _end(process)
-    if process.returncode not in _FINISHED:
-        lines: Sequence[str] = log_text.split("\n")
-        last_line = next((line.removeprefix("jaxport: ") for line in reversed(lines) if line.strip()), "nothing")
-        raise ExperimentError(f"`{command}` ended with {process.returncode} and said: {last_line[:300]}")
-    return output
+    return subprocess.CompletedProcess(words, process.returncode, output, log_text)
+
+
+def last_line(log_text: str) -> str:
+    """The last line that a program wrote to its log, without jaxport's name."""
+    lines = [line for line in log_text.split("\n") if line.strip()]
+    return lines[-1].removeprefix("jaxport: ")[:300] if lines else "nothing"
 
 
 def _end(process: subprocess.Popen[str]) -> None:
@@ -134,7 +168,8 @@ def _json(output: str, command: str) -> Any:
         raise ExperimentError(f"`{command}` printed no record: {error}") from error
 
 
-def _figure(reading: Reading, answer: Answer) -> Figure:
+def read_figure(reading: Reading, answer: Answer) -> Figure:
+    """The figure of a reading; where the answer lacks it, with the reason."""
     try:
         value, interval = reading.read(answer)
     except Unread as error:

@@ -50,6 +50,8 @@ class MeasuredExperiment(Part, frozen=True):
     figures: Many[Figure] = ()
     reason: Text = ""
     """Why there are no figures."""
+    task: Text = ""
+    """The task of `jaxport bench gpu-suite`; empty in the file of a row."""
 
 
 class MeasuredRow(Part, frozen=True):

@@ -35,7 +35,8 @@ def print_figures(figures: Figures, console: Console) -> None:
 
 def _lines(claim: StatedFigure) -> Iterator[tuple[str, str]]:
     hardware = f", hardware: {claim.hardware}" if claim.stated else ""
-    yield "theirs", f"{claim.stated or _NONE}, in {', '.join(claim.documents)}{hardware}"
+    if claim.documents:
+        yield "theirs", f"{claim.stated or _NONE}, in {', '.join(claim.documents)}{hardware}"
     yield "ours", ours(claim) or _NONE
     yield "verdict", f"{claim.verdict}{': ' + claim.why if claim.why else ''}"
 

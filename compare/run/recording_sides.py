@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from compare.inputs.at_size import Prepared
 from compare.inputs.port_files import prepare_others
 from compare.progress import Reporter
-from compare.prove import (
-    other_sizes,
-)
+from compare.prove import other_sizes
 from compare.prove.collect import attempt, collect_evidence
 from compare.prove.collect_program import collect_program
 from compare.record.workload_part import Failure
 from compare.sides import requests
 from compare.sides._side import Side
+from workloads.core.modes import Mode
 from workloads.protocol.framework import Program
 
 
-def record_side(side: Side, small: Prepared, large: Prepared, scratch: Path, reporter: Reporter) -> list[Failure]:
+def record_side(
+    side: Side,
+    small: Prepared,
+    large: Prepared,
+    scratch: Path,
+    reporter: Reporter,
+    selection: Collection[Mode] = (),
+) -> list[Failure]:
     """Ask a recording side for all that a run will ask of its record; what it failed at.
+
+    Args:
+      selection: the modes to record; empty takes all but those on request. The reference always runs.
 
     Raises:
       SideError: the side cannot be started, or was lost.
@@ -28,7 +37,7 @@ def record_side(side: Side, small: Prepared, large: Prepared, scratch: Path, rep
     others = [instance for instance in prepare_others(small, scratch) if isinstance(instance, Prepared)]
     reporter.stage(f"{small.workload.name}: recording the {side.name} side", 2 + len(others))
     reporter.step("every pass")
-    delivery = collect_evidence(side, small, reporter)
+    delivery = collect_evidence(side, small, reporter, selection)
     reporter.step("programs")
     if not delivery.lost:
         collect_program(side, large, delivery, reporter, reload=large is not small)

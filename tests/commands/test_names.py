@@ -112,9 +112,9 @@ def test_the_page_lists_groups_and_old_names() -> None:
     rows = re.findall(r"^\| `(\w+)` \| `jaxport ([\w ]+)` \|$", PAGE, re.MULTILINE)
     assert dict(rows) == OLD_NAMES
     groups = re.findall(
-        r"^\| `jaxport (\w+)` \| ([`\w, ]+) \| (?:`jaxport \w+ (\w+)`|is refused) \|$", PAGE, re.MULTILINE
+        r"^\| `jaxport (\w+)` \| ([`\w, -]+) \| (?:`jaxport \w+ (\w+)`|is refused) \|$", PAGE, re.MULTILINE
     )
-    assert [(name, re.findall(r"\w+", members), default) for name, members, default in groups] == [
+    assert [(name, re.findall(r"[\w-]+", members), default) for name, members, default in groups] == [
         (name, list(group.members), group.default) for name, group in GROUPS.items()
     ]
 

@@ -20,6 +20,7 @@ from concluding import (
     interrupted_watch,
     left,
     of_line,
+    on_gpu,
     on_target,
     pair_of,
     planned,
@@ -41,6 +42,7 @@ from compare.commands import (
     distribute,
     export,
     figures,
+    gpu_suite,
     grappler,
     hlo,
     launch,
@@ -52,6 +54,7 @@ from compare.commands import (
 )
 from compare.commands import record as record_
 from compare.commands._conclusion import LEFT, Conclusion
+from compare.figures.gpu_runs import GATES_FIGURE
 from compare.history.moves import NOT_COMPARED, REGRESSED, UNCHANGED
 from compare.prove.locating import AGREES, DEPARTS, FAILED, NONE
 from compare.record.ablation_part import BIT_EQUAL, UNJUDGED, Ablation, LeftOut
@@ -60,7 +63,7 @@ from compare.record.datatypes_part import DIFFERS, HOLDS, LOST, REFUSED
 from compare.record.datatypes_part import UNJUDGED as UNJUDGED_TYPE
 from compare.record.diagnosis_part import BLOCKER
 from compare.record.distribution_part import Distribution
-from compare.record.figure_part import MeasuredExperiment
+from compare.record.figure_part import Figure, MeasuredExperiment
 from compare.record.grappler_part import Optimization, ResultsHeld
 from compare.record.limit_part import Limit
 from compare.record.replay_part import ReplayedDump, ReplayedModule
@@ -153,6 +156,13 @@ SCENARIOS: dict[str, dict[str, Scenario]] = {
         "too few detected": (lambda: calibrated(5), FAIL),
         "a side is missing": (lambda: calibrated(10, modes=1), INCOMPLETE),
         "nothing was timed": (lambda: calibrated(10, modes=0), INCOMPLETE),
+    },
+    "bench gpu-suite": {
+        "all runs are kept": (on_gpu, PASS),
+        "a gate does not hold": (lambda: on_gpu(Figure(GATES_FIGURE, reason=REASON)), FAIL),
+        "a run failed": (lambda: on_gpu(reason=REASON), INCOMPLETE),
+        "recordings are missing": (lambda: gpu_suite.conclude_recordings([REASON]), INCOMPLETE),
+        "all sides are recorded": (lambda: gpu_suite.conclude_recordings([]), PASS),
     },
     "hlo": {
         "equal": (lambda: aligned(equal=True), PASS),

@@ -22,6 +22,7 @@ from compare.commands import (
     doctor,
     explain,
     gotchas,
+    gpu_suite,
     hlo,
     init,
     locate,
@@ -36,6 +37,7 @@ from compare.commands import compare as compare_
 from compare.commands import next as next_
 from compare.commands._conclusion import Conclusion
 from compare.commands._output import conclude
+from compare.figures.gpu_runs import GATES_FIGURE, TASKS
 from compare.gotchas.trying import Attempt, Trial
 from compare.history.moves import REGRESSED, SEEN_ONCE, Change, Recurrence
 from compare.prove.locating import Located
@@ -45,6 +47,7 @@ from compare.record.crossing_part import Crossings, SizedRun, SizeSeries
 from compare.record.datatypes_part import TypedFunction, TypedMode, TypedRow
 from compare.record.diagnosis_part import Diagnosis, Finding
 from compare.record.envelope import Record
+from compare.record.figure_part import Figure, MeasuredExperiment, MeasuredRow
 from compare.record.ledger_part import RecompilationLedger, SideLedger
 from compare.record.parity_part import Gate, Parity
 from compare.record.plan_part import JudgedLayout, Planned, PlannedCluster, PlannedLayout, PlannedStep
@@ -237,3 +240,12 @@ def returned(leaves: int, *changed_leaves: str) -> Conclusion:
 
 def tuned(reason: str) -> Any:
     return SimpleNamespace(reason=reason, options={})
+
+
+def on_gpu(gates: Figure | None = None, reason: str = "") -> Conclusion:
+    """`jaxport bench gpu-suite` whose last run has these gates, or failed."""
+    experiments = [MeasuredExperiment(figures=(Figure(GATES_FIGURE, value=5),), task=task.name) for task in TASKS[1:]]
+    last = MeasuredExperiment(
+        figures=() if reason else (gates or Figure(GATES_FIGURE, value=5),), reason=reason, task=TASKS[0].name
+    )
+    return gpu_suite.conclude(MeasuredRow(1, "gpu", None, (*experiments, last)))

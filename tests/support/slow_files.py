@@ -25,6 +25,7 @@ SLOW = (
     "test_followed_calls.py",
     "test_functions.py",
     "test_fuzzed_models.py",
+    "test_gpu_suite_workers.py",
     "test_grappler_workers.py",
     "test_guide.py",
     "test_hlo_command.py",
