@@ -16,6 +16,7 @@ from compare.parity.messages import Place
 from compare.prove.oracle import Doubles, Run
 from compare.prove.rounded_constants import largest_spreads
 from compare.record.vocabulary import FAIL
+from workloads.core.spec import Arrays
 from workloads.protocol.framework import FORWARD, GRADIENTS, Program
 
 SAMPLES = 2
@@ -27,7 +28,7 @@ FACTOR = 4
 LARGEST: Mapping[str, float] = {"float64": 1e-6, "float32": 0.01}
 """Relative: a larger error is no rounding, however much cancels."""
 NOTHING = 1e-9
-"""Relative to the largest value that a leaf has in any case: a leaf vanishes in a case where all values are smaller."""
+"""Relative to an ordinary value: a leaf vanishes in a case where all its values are smaller."""
 
 Spreads = dict[tuple[str, str, str, str, int], float]
 
@@ -82,13 +83,25 @@ def _is_wide(evidence: Evidence, place: Place) -> bool:
 
 
 def vanishes(evidence: Evidence, place: Place) -> bool:
-    """Whether a leaf is only noise in a case, compared with its values in others.
+    """Whether a leaf is only noise in a case, compared with its values in others and with the gradients of the case.
 
     Args:
       evidence: has the float64 results.
     """
     here = evidence.doubles.get(("tf", place.pass_, place.case), {})
-    return place.leaf in here and largest([here[place.leaf]]) <= NOTHING * ordinary(evidence, place.pass_, place.leaf)
+    return place.leaf in here and largest([here[place.leaf]]) <= _negligible(evidence, place.pass_, place.leaf, here)
+
+
+def _negligible(evidence: Evidence, pass_: str, leaf: str, here: Arrays) -> float:
+    """The size up to which a leaf may be only noise.
+
+    The gradient of a bias before a normalization is noise in every case: only other gradients are a measure of it.
+
+    Args:
+      here: TensorFlow's float64 results of the case.
+    """
+    gradients = largest(here.values()) if pass_ == GRADIENTS else 0.0
+    return NOTHING * max(ordinary(evidence, pass_, leaf), gradients)
 
 
 def ordinary(evidence: Evidence, pass_: str, leaf: str) -> float:
@@ -115,6 +128,6 @@ def _spreads(
     for (case, leaf, rank), spread in largest_spreads(base, runs, scales).items():
         if (case, leaf) in places:
             scale = scales[case].bands[leaf][rank].scale
-            most = max(LARGEST[width], NOTHING * ordinary(evidence, pass_, leaf) / scale)
+            most = max(LARGEST[width], _negligible(evidence, pass_, leaf, reference[case]) / scale)
             spreads[width, pass_, case, leaf, rank] = min(FACTOR * spread / ROUNDINGS, most)
     return spreads

@@ -38,27 +38,36 @@ CANCELLING = """
 PLAIN = "%y = stablehlo.exponential %x : tensor<4xf64>"
 
 
-def spread(body: str, x: np.ndarray, original: np.ndarray, error: float, ordinary: float | None = None) -> float:
+def spread(
+    body: str,
+    x: np.ndarray,
+    original: np.ndarray,
+    error: float,
+    ordinary: float | None = None,
+    gradient: float | None = None,
+) -> float:
     """The largest spread that explains a port which is off by so much of the largest value, in float64.
 
     Args:
       ordinary: the largest value at the workload's own size; None where this is it, and another case has larger ones.
+      gradient: another gradient of the same pass; None for a forward pass.
     """
+    pass_, others = ("forward", {}) if gradient is None else ("gradients", {"z": np.full(1, gradient)})
     first = original if ordinary is not None else np.exp(ORDINARY)
     cases = {"seed0": {"x": ORDINARY if ordinary is None else x}, "seed1": {"x": x}}
-    values: dict[str, Arrays] = {"seed0": {"y": first}, "seed1": {"y": original}}
+    values: dict[str, Arrays] = {"seed0": {"y": first, **others}, "seed1": {"y": original, **others}}
     wrong = original.copy()
     wrong[0] += error * np.abs(original).max()
     evidence = Evidence(
         workload="port",
-        outputs={(mode, "forward", case): {"y": np.float32(run["y"])} for mode in ("tf/eager", "jax/jit")
-                 for case, run in values.items()},
-        doubles={("tf", "forward", case): run for case, run in values.items()}
-        | {("jax", "forward", "seed0"): values["seed0"], ("jax", "forward", "seed1"): {"y": wrong}},
-        ordinary={} if ordinary is None else {("forward", "y"): ordinary},
+        outputs={(mode, pass_, case): {leaf: np.float32(array) for leaf, array in run.items()}
+                 for mode in ("tf/eager", "jax/jit") for case, run in values.items()},
+        doubles={("tf", pass_, case): run for case, run in values.items()}
+        | {("jax", pass_, "seed0"): values["seed0"], ("jax", pass_, "seed1"): {"y": wrong, **others}},
+        ordinary={} if ordinary is None else {(pass_, "y"): ordinary},
     )  # fmt: skip
     twin = Twin("", False, {}, cases, {})
-    doubles = Doubles(programs={("tf", "forward"): program(body)})
+    doubles = Doubles(programs={("tf", pass_): program(body)})
 
     def run(program: Program, _: str, cases: Sequence[str]) -> Mapping[str, Arrays]:
         return running(program, twin).by_case(cases)
@@ -101,3 +110,19 @@ def test_where_all_cancels_what_is_explained_is_relative_to_what_the_framework_f
 @pytest.mark.parametrize(("ordinary", "explains"), [(1.0, True), (1e-15, False)])
 def test_what_vanishes_at_one_size_is_told_by_what_is_ordinary_at_another(ordinary: float, explains: bool) -> None:
     assert (spread(VANISHING, ORDINARY, np.full(4, 2e-16), 0.5, ordinary) > 0.5) is explains
+
+
+@pytest.mark.parametrize(("gradient", "explains"), [(1.0, True), (1e-9, False)])
+def test_a_gradient_that_is_noise_in_every_case_is_told_by_the_other_gradients(gradient: float, explains: bool) -> None:
+    # A bias before a normalization: all its values are noise, at every size and in every case.
+    noise = np.full(4, 2e-14)
+    assert (spread(VANISHING, ORDINARY, noise, 2.0, ordinary=2e-14, gradient=gradient) > 0.1) is explains
+
+
+def test_a_gradient_that_is_small_and_no_noise_is_explained_by_nothing() -> None:
+    small = 1e-11 * np.exp(ORDINARY)
+    body = """
+  %c = stablehlo.constant dense<1.0e-11> : tensor<4xf64>
+  %e = stablehlo.exponential %x : tensor<4xf64>
+  %y = stablehlo.multiply %e, %c : tensor<4xf64>"""
+    assert spread(body, ORDINARY, small, 1.0, ordinary=1e-11, gradient=10.0) <= 2**-48
