@@ -87,8 +87,8 @@ def main(options: argparse.Namespace) -> Conclusion | None:
     if options.records != DEFAULT_RECORDS and not options.records.exists() and not options.run:
         raise RequestError(f"expected a folder of records at {options.records}, found none: measure them with --run")
     ran = _run(rows, options) if options.run else None
-    kept = {row.name: load_row(row.name, options.records) for row in rows}
-    figures = judge_rows(rows, kept, load_row(GPU_FIGURES, options.records))
+    measurements = {row.name: load_row(row.name, options.records) for row in rows}
+    figures = judge_rows(rows, measurements, load_row(GPU_FIGURES, options.records))
     terminal.print_answer(figures, options.json, lambda console: print_figures(figures, console))
     if options.out is not None:
         with hold_signals():

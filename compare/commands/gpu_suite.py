@@ -131,9 +131,9 @@ def _table(row: MeasuredRow) -> Table:
 def conclude(row: MeasuredRow) -> Conclusion:
     """Whether every run is kept, with parity."""
     figures = [(one.task, figure) for one in row.experiments for figure in one.figures]
-    unproved = [task for task, figure in figures if figure.name == GATES_FIGURE and figure.reason]
-    if unproved:
-        return Conclusion(FAIL, f"parity does not hold in {list_names(unproved)}")
+    failures = [task for task, figure in figures if figure.name == GATES_FIGURE and figure.reason]
+    if failures:
+        return Conclusion(FAIL, f"parity does not hold in {list_names(failures)}")
     open_runs = [task.name for task in find_open(TASKS, row)]
     runs = numbers.count_of(len(TASKS), "run")
     if open_runs:

@@ -89,8 +89,8 @@ class Task:
 
     def run(self, recording: Path, device: str) -> tuple[str, ...]:
         """The words of its command, but for the output folder."""
-        recorded = ("--tf-recorded", str(recording))
-        return ("run", *self.scope, *recorded, "--device", device, "--pairs", "5", "--budget", "0.8", "--no-alignment")
+        side = ("--tf-recorded", str(recording))
+        return ("run", *self.scope, *side, "--device", device, "--pairs", "5", "--budget", "0.8", "--no-alignment")
 
     def record(self, recording: Path, platform: str) -> tuple[str, ...]:
         """The words of the command that records TensorFlow's side."""
