@@ -15,6 +15,7 @@ from compare.parity import unjudged
 from compare.progress import Reporter
 from compare.prove.collect import FLOAT32, Collected, begin_evidence, collect_evidence, collect_pass, survive
 from compare.prove.further import find_more_cases
+from compare.prove.guided_training import count_steps
 from compare.prove.integer_programs import replace_doubles_of_integers
 from compare.prove.late_steps import late_steps
 from compare.prove.oracle import Doubles, find_doubles
@@ -156,7 +157,9 @@ class BothSides:
         if training is None:
             return self
         try:
-            late = late_steps(twin_of(self.instance), programs, training.steps)
+            twin = twin_of(self.instance)
+            weight_bytes = 8 * sum(array.size for array in twin.weights_of(twin.first_case).values())
+            late = late_steps(twin, programs, count_steps(training.steps, weight_bytes))
         except ProgramLost as error:
             self.failures.append(Failure("both sides", "far training steps", str(error)))
             return self

@@ -12,8 +12,6 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
-import numpy as np
-
 from compare.inputs.at_size import Prepared
 from compare.parity.evidence import Evidence, double_mode, promoted_mode
 from compare.parity.holding import Held
@@ -29,8 +27,10 @@ from workloads.protocol.compiling import REPEATEDLY
 from workloads.protocol.framework import STEP
 from workloads.protocol.trajectory import WEIGHTS, kept_as
 
-MOST_BYTES = 1 << 28
-"""The most bytes of float64 weights that TensorFlow's run passes on at each step; larger ones pass every few steps."""
+MOST_BYTES = 1 << 31
+"""The most bytes of float64 weights that TensorFlow's run passes on, of all steps; with larger ones it is shorter."""
+LEAST_STEPS = 2
+"""The second step starts from moments and statistics that the first one made."""
 
 
 def guided_training(
@@ -64,12 +64,18 @@ def guided_training(
     return dataclasses.replace(doubles, trajectories={(reference, FLOAT64): guide, **dict(others)}, guide=guide)
 
 
-def drift(leaves: Sequence[Held]) -> str:
-    """How far runs come apart that go on from their own weights."""
+def drift(leaves: Sequence[Held], steps: int, count: int) -> str:
+    """How far runs come apart that go on from their own weights.
+
+    Args:
+      steps: of those runs.
+      count: of the steps that were judged from TensorFlow's weights instead.
+    """
     worst = max((leaf for leaf in leaves if leaf.verdict == FAIL), key=lambda leaf: leaf.error)
     own = "" if worst.noise is None else f"; TensorFlow's eager mode and XLA by {worst.noise:.2g}"
+    judgements = "every step was" if count == steps else f"the first {count} of {steps} steps were"
     return (
-        "every step was judged from TensorFlow's weights: left to themselves the runs come apart by "
+        f"{judgements} judged from TensorFlow's weights: left to themselves the runs come apart by "
         f"{worst.error:.2g} at {worst.place.leaf} of {worst.place.found_from}{own}"
     )
 
@@ -81,14 +87,25 @@ def _host_of(mode: str) -> str:
 
 
 def _steps(steps: int, run: Arrays) -> tuple[int, ...]:
-    """After which steps weights are handed on: each, or as many as fit, the last among them; none of no weights."""
+    """The first steps, as many as have room for their weights; none without weights.
+
+    Each starts from TensorFlow's weights. To hand them on every few steps instead would amplify errors in between.
+    """
     checkpoints = ((kept_as(name), array.nbytes) for name, array in run.items())
     sizes = [(of.step, size) for of, size in checkpoints if of is not None and of.kind == WEIGHTS]
     if not sizes:
         return ()
-    weights = sum(size for step, size in sizes if step == sizes[0][0])
-    parts = min(steps, max(2, MOST_BYTES // max(weights, 1)))
-    return tuple(sorted({round(step) for step in np.linspace(0, steps, parts + 1)[1:]}))
+    return tuple(range(1, count_steps(steps, sum(size for step, size in sizes if step == sizes[0][0])) + 1))
+
+
+def count_steps(steps: int, weight_bytes: int) -> int:
+    """How many steps are judged from TensorFlow's weights.
+
+    Args:
+      steps: of a training run.
+      weight_bytes: of its weights in float64.
+    """
+    return min(steps, max(LEAST_STEPS, MOST_BYTES // max(weight_bytes, 1)))
 
 
 @dataclasses.dataclass(frozen=True)

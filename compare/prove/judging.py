@@ -32,7 +32,9 @@ from compare.sides._side import SideError
 from compare.sides.workers import failure_of
 from workloads.core.modes import JAX, TF
 from workloads.core.precision import narrow_dtype
+from workloads.core.spec import Arrays
 from workloads.protocol.framework import FORWARD, GRADIENTS, STEP, has_no_gradient
+from workloads.protocol.trajectory import LOSS
 
 Place = TypeVar("Place")
 """The place of an error that is explained."""
@@ -192,8 +194,14 @@ def _guide_training(comparison: _Comparison) -> BothSides | None:
         return None
     if doubles is None:
         return None
-    remarks = (drift(comparison.leaves["training"]), *doubles.training_remarks)
+    before, after = (_count_steps(one.trajectories) for one in (sides.doubles, doubles))
+    remarks = (drift(comparison.leaves["training"], before, after), *doubles.training_remarks)
     return dataclasses.replace(sides, doubles=dataclasses.replace(doubles, training_remarks=remarks))
+
+
+def _count_steps(trajectories: Mapping[tuple[str, str], Arrays]) -> int:
+    """The steps of training runs, which all take the same number."""
+    return max(len(run[LOSS]) for run in trajectories.values())
 
 
 def _by_modes(comparison: _Comparison) -> _Comparison:

@@ -59,7 +59,7 @@ def late_steps(twin: Twin, programs: Mapping[str, Program], ordinary: int) -> La
 
     Args:
       programs: the float64 step of each side.
-      ordinary: how many steps are judged anyway.
+      ordinary: how many steps are judged anyway, each from TensorFlow's weights.
 
     Raises:
       UnreadableProgram: XLA does not run a step apart from its framework.

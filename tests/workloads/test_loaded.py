@@ -168,3 +168,10 @@ def test_a_weight_that_a_step_program_does_not_return_stays_as_it_is_in_its_type
     np.testing.assert_array_equal(found["weights@2/unused"], [4])
     assert found["weights@2/unused"].dtype == dtype
     assert found["weights@2/seen"].dtype == np.int64
+
+
+def test_a_run_ends_with_its_last_checkpoint() -> None:
+    batches = {"x": np.arange(4.0)}
+    run = trajectory(twin(batches=batches), (1, 2), lambda batch: batch["x"], dict)
+    assert run["loss"].tolist() == [0, 1]
+    assert trajectory(twin(batches=batches), (), lambda batch: batch["x"], dict)["loss"].tolist() == [0, 1, 2, 3]

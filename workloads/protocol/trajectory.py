@@ -74,10 +74,10 @@ def trajectory(
     weights: Callable[[], Mapping[str, Any]],
     guide: Guide | None = None,
 ) -> dict[str, np.ndarray]:
-    """Train on every batch of a twin, in order.
+    """Train on the batches of a twin, in order, up to the last checkpoint.
 
     Args:
-      checkpoints: after how many steps the weights are kept.
+      checkpoints: after how many steps the weights are kept; without any, the run takes every batch.
       step: takes one batch, `{input: array}` without the axis of steps, and returns the loss, a scalar.
       weights: the weights as the last step left them, by canonical path, as anything that `np.array` copies.
       guide: replaces the weights after each checkpoint, once they are kept; None lets the run go on from its own.
@@ -86,7 +86,8 @@ def trajectory(
       "loss": [steps], in the step's own type; "weights@STEP/PATH" after each checkpoint, in the weight's shape.
     """
     losses, kept_arrays = [], {}
-    for step_number in range(1, len(next(iter(twin.batches.values()))) + 1):
+    batches = len(next(iter(twin.batches.values())))
+    for step_number in range(1, min(batches, max(checkpoints, default=batches)) + 1):
         losses.append(np.array(step({name: array[step_number - 1] for name, array in twin.batches.items()})))
         if step_number in checkpoints:
             kept_arrays |= {str(KeptArray(step_number, path)): np.array(value) for path, value in weights().items()}
