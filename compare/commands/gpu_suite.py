@@ -110,10 +110,9 @@ def main(options: argparse.Namespace) -> Conclusion:
 
 
 def _write(row: MeasuredRow, out: Path, records: Path | None) -> None:
-    tasks = [experiment.task for experiment in row.experiments if not experiment.reason]
-    if tasks:
-        text = page(*(results_file.load(out / task / "results.json") for task in tasks))
-        write_atomically(out / f"{GPU_FIGURES}.md", text)
+    records_here = [out / task.name / "results.json" for task in TASKS if task not in find_open(TASKS, row)]
+    if records_here:
+        write_atomically(out / f"{GPU_FIGURES}.md", page(*map(results_file.load, records_here)))
     if records is not None:
         kept_rows.keep(row, records)
 
