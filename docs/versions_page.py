@@ -17,7 +17,7 @@ says when, by which jaxport, and by which commit of its code.
 ## A side in an environment of its own
 
 A side runs by its own interpreter (`--tf-python`, `--jax-python`): releases that cannot be installed together can be
-held against each other. Jaxport itself, and the other side, run in an environment with what `constraints.txt` has.
+compared. Jaxport itself, and the other side, run in an environment with what `constraints.txt` has.
 """
 
 TOGETHER = """

@@ -2,7 +2,7 @@
 
 It stands as run.py in the folder that was exported, of which it reads export.json, program.mlirbc and weights.npz.
 
-usage: python run.py                          the example, held against the results that were exported
+usage: python run.py                          the example, compared with the exported results
        python run.py INPUTS.npz RESULTS.npz   other inputs, by name; the results by name
        from run import Program; Program()(x=x)
 """

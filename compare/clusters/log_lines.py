@@ -1,7 +1,7 @@
 """TensorFlow's log of autoclustering as data: a small grammar of its lines. A line of no known form is kept as text.
 
 The log is that of `TF_CPP_VMODULE` with the levels of MODULES. Every line names its thread:
-functions that are clustered at the same time in several threads are told apart by it.
+it distinguishes functions that several threads cluster at the same time.
 """
 
 from __future__ import annotations

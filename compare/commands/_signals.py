@@ -24,7 +24,7 @@ PATIENCE_S = 10.0
 class _Interrupts:
     """Turns the first signal into KeyboardInterrupt, once: one raised while workers are let go would leave some.
 
-    A thread is told of every signal when it arrives, also while the main thread computes natively and sees none.
+    A thread learns of every signal when it arrives, also while the main thread computes natively and sees none.
     """
 
     def __init__(self) -> None:

@@ -37,7 +37,7 @@ which takes several minutes for each workload. Run it on a quiet machine.
   jaxport bench my_port.py --pass forward       inference in place of the training step
   jaxport bench bert --allocator retain         what mapping memory anew in every call costs the port
   jaxport bench add --dispatch synchronous      what handing a short call to another thread costs it
-  jaxport bench my_port.py --unroll 10          ten training steps in one program, told per step
+  jaxport bench my_port.py --unroll 10          ten training steps in one program, times per step
   jaxport bench --ray 10.0.0.1:6379 --size smoke,default
                                                 each workload at each size on a node of this Ray cluster
   jaxport bench --save                          save the record, for `jaxport history compare` and `jaxport history`

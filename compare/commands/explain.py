@@ -109,8 +109,8 @@ def main(options: argparse.Namespace) -> Conclusion | None:
     else:
         terminal.say(*(line for explanation in explanations for line in _lines(explanation)), f"record: {source.path}")
     if source.interrupted:
-        terminal.complain("interrupted while it measured; what was measured before is told")
-        return Conclusion(INCOMPLETE, "interrupted while it measured; what was measured before is told")
+        terminal.complain("interrupted while it measured; the sentences are of what was measured before")
+        return Conclusion(INCOMPLETE, "interrupted while it measured; the sentences are of what was measured before")
     return None
 
 

@@ -117,6 +117,6 @@ def _sizes(folder: Path) -> Iterator[str]:
 
 def _executable(size: ExecutableSize) -> str:
     module, executable = (
-        "not told" if count is None else numbers.binary_bytes(count) for count in (size.module, size.executable)
+        "not known" if count is None else numbers.binary_bytes(count) for count in (size.module, size.executable)
     )
     return f"  compiled by the XLA of {size.side}: optimized module {module}, serialized executable {executable}"

@@ -1,7 +1,7 @@
 """Finds the instruction of each kernel in a CUDA graph: a profile has the names of the graph and of the kernels only.
 
 XLA names a kernel that it writes after its instruction, in letters, digits and underscores. Kernels of libraries have
-their own names: they are told by their place among the others.
+their own names: they are identified by their place among the others.
 """
 
 from __future__ import annotations

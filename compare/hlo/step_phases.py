@@ -1,7 +1,7 @@
 """The phases of a training step: which kernels are forward, backward or optimizer, by names and by who reads what.
 
 A name tells what the frontend knew: that an operation was differentiated, is part of a gradient, or stands in a scope
-that an optimizer opened. What no name tells is told by the values: the forward pass is read by the gradient, and what
+that an optimizer opened. The values decide where no name does: the forward pass is read by the gradient, and what
 reads the gradient without being part of it is the update. What both read and is read by it tells nothing, and neither
 does an operation that has nothing to do with either, unless it is there for the update alone.
 """

@@ -1,4 +1,4 @@
-"""Which way a program was seen to decide, in its loops and branches too."""
+"""Records the outcomes of a program's decisions, in its loops and branches too."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from typing import Any
 from compare.hlo.bindings import UnreadableProgram
 
 MOST_INSTRUCTIONS = 10_000_000
-"""With every computation written out where it is called, a hundred times what the largest of the zoo has. Thirty
+"""With every computation written out where it is called, a hundred times those of the largest workload. Thirty
 computations that each call the next one twice are a billion."""
 
 MOST_NESTED = 64

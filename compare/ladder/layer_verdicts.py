@@ -87,7 +87,7 @@ def _with_inputs(original: Captured, port: Captured, layer: LayerCall, module: L
         if errors[nearest] > bound:
             agree = False
             if len(alike) > 1:
-                return Paired(layer, module, None, False, "its inputs cannot be told apart")
+                return Paired(layer, module, None, False, "its inputs cannot be distinguished")
         selection.append(alike[nearest])
     return Paired(layer, module, tuple(selection), agree)
 

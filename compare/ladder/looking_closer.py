@@ -39,11 +39,11 @@ def locate_operations(
     try:
         (located_pass,) = locating.locate_workload(pool, workload, choice, scratch, reporter).values()
     except (RequestError, SideError) as error:
-        return replace(rung, remarks=(*rung.remarks, f"the programs were not held against each other: {error}"))
+        return replace(rung, remarks=(*rung.remarks, f"the programs were not compared: {error}"))
     operations = tuple(_operation(departure, located_pass) for departure in located_pass.departures)
     if located_pass.verdict in (locating.NONE, locating.FAILED):
         return replace(
-            rung, remarks=(*rung.remarks, f"the programs were not held against each other: {located_pass.reason}")
+            rung, remarks=(*rung.remarks, f"the programs were not compared: {located_pass.reason}")
         )
     if not operations:
         remark = "the programs of one call agree, value by value, on a random case and one of edges"

@@ -41,7 +41,7 @@ class BlockAdvice(Part, frozen=True):
 
     mode: Text = ""
     layers: Count = None
-    """The least block from which on compiling the chain whole gains too little to be told or to be worth it; null where
+    """The least block from which on compiling the chain whole gains too little to measure or to be worth it; null where
     that is not known, or every block is too small."""
     shown: bool = False
     """Whether the intervals from there on exclude a gain that is worth it."""

@@ -14,7 +14,7 @@ VERDICTS = {
     SAME_DIRECTION: "our figure is another one, and lies on the same side: fewer, or faster, as the document has it",
     DIFFERS: "our figure says otherwise",
     UNDECIDED: "our interval is too wide to tell, or there is none",
-    SMALL: "ours is of a small size, and is not held against the document's: at a larger one it may be another",
+    SMALL: "ours is of a small size and is not compared with the document's: at a larger size it may differ",
     NOT_MEASURED: "nothing was measured, or not what the row asks for",
     NOT_HERE: "it cannot be had on this machine, and the reason is given",
     NO_FIGURE: "the document states none, ours stands alone",

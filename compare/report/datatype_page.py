@@ -84,7 +84,7 @@ def _cell(mode: TypedMode | None) -> str:
 
 
 def reasons(function: TypedFunction) -> Iterator[tuple[str, str]]:
-    """Each refusal, loss, difference and what was not judged once, after the types and modes that it was met with."""
+    """Each refusal, loss, difference and missing judgement once, after the types and modes with it."""
     places: dict[tuple[tuple[str, ...], str], list[str]] = {}
     for row in function.rows:
         titles: dict[str, list[str]] = {}

@@ -125,7 +125,7 @@ def _groups(rewrites: Sequence[NodeRewrite]) -> Iterator[Sequence[NodeRewrite]]:
             standing.setdefault(rewrite.group, []).append(rewrite)
         else:
             yield [rewrite]
-    # A node that went, and that no new one of the same passes stands for, is told like those of its own kind.
+    # A node that went, and that no new one of the same passes stands for, is listed with those of its own kind.
     for members in standing.values():
         if all(rewrite.kind == ABSORBED for rewrite in members):
             yield from ([rewrite] for rewrite in members)

@@ -12,7 +12,7 @@ from compare.report import numbers
 ALIKE = ("platform", "cpu", "cores")
 """Nodes that differ in one of these are unlike machines."""
 
-UNLIKE = "the nodes are unlike machines: a time of one is not held against a time of another"
+UNLIKE = "the nodes are unlike machines: a time of one is not compared with a time of another"
 
 
 GAVE_WAY = "its tasks gave way to whatever else ran there, and so did what was timed"

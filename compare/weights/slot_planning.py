@@ -25,7 +25,7 @@ from compare.weights.planning import Move
 from compare.weights.transforms import Copies, Negated, Simple, Transform, TransformError
 from workloads.protocol.optimizer_transfer import PREFIX, Slot, SourceOptimizer, TargetOptimizer, TargetSlot
 
-_RATE_IN_CODE = "the optimizer is told its rate where it is made; the steps of both were compared"
+_RATE_IN_CODE = "the optimizer gets its rate where it is constructed; the steps of both were compared"
 _NO_COUNT = "the state counts no steps"
 _STARTS = "Keras keeps no such variable with these attributes"
 

@@ -61,7 +61,7 @@ def test_what_was_measured_before_an_interruption_is_explained_and_does_not_pass
     assert cli.main(["explain", "add"]) == 1
     out, err = capsys.readouterr()
     assert out.startswith("add: jax/jit is slower than tf/eager")
-    assert err.endswith("jaxport: interrupted while it measured; what was measured before is told\n")
+    assert err.endswith("jaxport: interrupted while it measured; the sentences are of what was measured before\n")
 
 
 def test_every_workload_is_explained_or_the_one_that_is_named(capsys: pytest.CaptureFixture[str]) -> None:

@@ -172,4 +172,4 @@ def test_inputs_of_one_shape_that_depart_are_not_told_apart() -> None:
     theirs = Captured(LayerCalls((LayerCall("a", 0, "Attention", ("q", "k"), ("out",), makers=(-1, -1)),)), arrays)
     ours = Captured(LayerCalls((LayerCall("a", 0, "Attention", ("q", "other"), ("out",)),)), arrays)
     pair = pair_calls(theirs, ours, {0: 0}, BOUND)[0]
-    assert pair.inputs is None and "told apart" in pair.reason
+    assert pair.inputs is None and "distinguished" in pair.reason

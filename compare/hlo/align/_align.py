@@ -33,7 +33,7 @@ def align(
     Args:
       level: the canonical form that both are brought to first, one of `levels.LEVELS`.
       cases: arguments to run both with, the same arrays on either side; two cases, so that what is
-        equal once by chance is told from what is the same. Without any, nothing is matched by value. Float32
+        equal once by chance is distinguished from what is the same. Without any, nothing is matched by value. Float32
         values within `fingerprints.TOLERANCE` are the same, relative to each value's scale; other types scale
         with their precision.
 

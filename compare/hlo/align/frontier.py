@@ -106,7 +106,7 @@ class _Places:
             clauses.append(f"bodies part in {self._parted[node.id]} places")
         if node.id in self._untried:
             clauses.append(
-                _UNTRIED.get(node.opcode, "it holds branches or loops of which nobody knows whether a case took them")
+                _UNTRIED.get(node.opcode, "it holds branches or loops, and it is not known whether a case took them")
             )
         if node.id in self._closest:
             clauses.append(self._nearest(self._closest[node.id]))

@@ -71,7 +71,7 @@ def fingerprint(array: np.ndarray, tolerance: float, content: bytes = b"") -> Fi
     Args:
       array: of any shape and dtype.
       tolerance: float32's.
-      content: the array's digest, where `content_of` has told it already.
+      content: the array's digest, where `content_of` has computed it already.
     """
     digest = content or content_of(array)
     return _MEMO.get((digest, tolerance), lambda: _compute(array, digest, tolerance))

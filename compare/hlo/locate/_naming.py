@@ -81,7 +81,7 @@ def _operands(parting: Parting, mine: Node, theirs: Node) -> Iterator[str]:
 
 
 def _told_apart(parting: Parting, right: int, left: int) -> tuple[str, str]:
-    """Two values in words that differ: what they are computed from is told until it does, and else their lines."""
+    """Two values in words that differ: with their operands, until those differ, or else with their lines."""
     for depth in range(_DEEPEST):
         own, other = describe(parting.right, right, depth), describe(parting.left, left, depth)
         if own != other:
