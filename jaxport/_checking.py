@@ -81,7 +81,7 @@ def check(
         and its largest, floats normal and as large as its root mean square.
       dimensions: of those that inputs name, "1..64" to judge between, or "32" to judge first.
       map: the path of a layer in a Keras model -> that of its module in an nnx module, where names differ.
-      name: what messages call the port; by default the name of `jax_fn`.
+      name: the port's name in messages; by default the name of `jax_fn`.
       timeout_s: seconds that one program, or one request to a worker, may take.
       quiet: draw no bar, which a terminal or a notebook shows meanwhile.
       fail_fast: judge the forward pass, then gradients, then the rest; stop at the first that fails, and say in

@@ -136,8 +136,8 @@ def write_port(
       batch: examples of a call that is judged; None is 4, or as many as the states of stateful layers are made for.
       custom: FILE.py:NAME of every class that the model has and Keras does not.
       style: of the modules of a Keras model, "nnx" or "linen": one of Linen is written whole or not at all.
-      force: whether a folder with files is written to, over those of a port.
-      run: whether the port is judged.
+      force: whether to write into a folder with files, over those of a port.
+      run: whether to judge the port.
       timeout_s: seconds that one request to a worker may take.
       quiet: draw no bar, which a terminal or a notebook shows meanwhile.
 

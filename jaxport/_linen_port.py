@@ -44,8 +44,8 @@ def linen_port(
     `nn.Dropout` drops the same in training as on TensorFlow's side; what else draws has rates of 0, as there.
 
     Args:
-      receipt: that `jaxport weights` wrote of it.
-      inputs: how many of the workload's inputs the module takes; the others are the targets.
+      receipt: the receipt that `jaxport weights` wrote of the module.
+      inputs: the number of the workload's inputs that the module takes; the others are the targets.
       loss: (params, state, inputs, targets) -> scalar, or that and the collections that the call changed. By default
         that of the step: its gradients are then those that the step gives to its optimizer.
       make_state: variables by collection -> the `TrainState` before the first step. It has "params", and other

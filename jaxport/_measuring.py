@@ -165,11 +165,11 @@ def bench(
         them by default.
       pass_: what is timed: "forward", "gradients" or "step"; by default the training step, or the forward pass if
         there is none.
-      pairs: of fresh processes. Fewer than 5 give no interval.
+      pairs: the number of pairs of fresh processes. Fewer than 5 give no interval.
       max_pairs: pairs are added up to so many while identical code differs from itself by more than 4 %; by default
         twice `pairs`.
       budget: seconds of timed calls for each pair.
-      threads: of every process: a number, or "all" for one a processor.
+      threads: the threads of every process: a number, or "all" for one for each processor.
       phases: fresh processes for the median of each phase of a start; 0 leaves these out.
       limits: whether the bandwidth and the peak FLOP/s of the machine are measured as well.
       peers: whether tf2jax, call_tf and Keras on JAX are judged and timed as well.

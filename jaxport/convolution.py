@@ -27,9 +27,9 @@ def conv_transpose(
     Args:
       x: [batch, ..., inputs], with one to three axes between.
       kernel: [..., outputs, inputs], as TensorFlow and Keras hold it.
-      sizes: of the result's axes between batch and outputs.
-      strides: of the convolution, one or one an axis.
-      padding: of the convolution: "SAME", "VALID", or a pair an axis, in front and behind.
+      sizes: the sizes of the result's axes between batch and outputs.
+      strides: the strides of the convolution: one number, or one for each axis.
+      padding: the padding of the convolution: "SAME", "VALID", or for each axis the pair before and after.
 
     Returns:
       [batch, *sizes, outputs].

@@ -15,7 +15,7 @@ def gather_nd(x: jax.Array, indices: jax.Array) -> jax.Array:
     without XLA it raises.
 
     Args:
-      x: of any shape.
+      x: an array of any shape.
       indices: i32[..., n], places along the first n axes of x.
 
     Returns:
@@ -32,7 +32,7 @@ def scatter_nd(indices: jax.Array, updates: jax.Array, shape: Sequence[int]) -> 
     Args:
       indices: i32[..., n], places along the first n axes of the result.
       updates: [..., *shape[n:]].
-      shape: of the result.
+      shape: the shape of the result.
     """
     zeros = jnp.zeros(shape, updates.dtype)
     return zeros.at[_places(indices)].add(updates, mode="drop", wrap_negative_indices=False)
@@ -44,7 +44,7 @@ def tensor_scatter_nd_update(x: jax.Array, indices: jax.Array, updates: jax.Arra
     Compiled by XLA, TensorFlow drops what is out of bounds, negative indices too; on CPU without XLA it raises.
 
     Args:
-      x: of any shape.
+      x: an array of any shape.
       indices: i32[..., n], places along the first n axes of x.
       updates: [..., *x.shape[n:]].
     """
@@ -55,10 +55,10 @@ def reverse_sequence(x: jax.Array, lengths: jax.Array, axis: int = 1, batch_axis
     """tf.reverse_sequence: the first steps of each sequence turned around, the rest as it was.
 
     Args:
-      x: of any shape with both axes.
+      x: an array of any shape with both axes.
       lengths: i32[batch], how many steps of each sequence.
-      axis: of steps.
-      batch_axis: of sequences.
+      axis: the axis of steps.
+      batch_axis: the axis of sequences.
     """
 
     def one(sequence: jax.Array, length: jax.Array) -> jax.Array:

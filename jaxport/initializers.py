@@ -27,10 +27,10 @@ def variance_scaling(
     """keras.initializers.VarianceScaling: GlorotUniform is (1, fan_avg, uniform), HeNormal (2, fan_in, truncated).
 
     Args:
-      seed: of the initializer in Keras.
-      scale: of the variance.
-      mode: what the variance is divided by.
-      distribution: of the weights.
+      seed: the seed of the initializer in Keras.
+      scale: the factor of the variance.
+      mode: the divisor of the variance.
+      distribution: the distribution of the weights.
     """
 
     def init(key: Any, shape: Sequence[int], dtype: Any = jnp.float32) -> jax.Array:
@@ -51,7 +51,7 @@ def glorot_uniform(seed: int) -> Initializer:
     """keras.initializers.GlorotUniform, Keras's default; that of Flax is lecun_normal.
 
     Args:
-      seed: of the initializer in Keras.
+      seed: the seed of the initializer in Keras.
     """
     return variance_scaling(seed, 1.0, "fan_avg", "uniform")
 
@@ -60,7 +60,7 @@ def he_normal(seed: int) -> Initializer:
     """keras.initializers.HeNormal.
 
     Args:
-      seed: of the initializer in Keras.
+      seed: the seed of the initializer in Keras.
     """
     return variance_scaling(seed, 2.0, "fan_in", "truncated_normal")
 
@@ -69,7 +69,7 @@ def random_uniform(seed: int, minval: float = -0.05, maxval: float = 0.05) -> In
     """keras.initializers.RandomUniform, the default of keras.layers.Embedding.
 
     Args:
-      seed: of the initializer in Keras.
+      seed: the seed of the initializer in Keras.
       minval: the least weight.
       maxval: an upper bound.
     """
@@ -80,8 +80,8 @@ def random_normal(seed: int, stddev: float = 0.05) -> Initializer:
     """keras.initializers.RandomNormal.
 
     Args:
-      seed: of the initializer in Keras.
-      stddev: of the weights.
+      seed: the seed of the initializer in Keras.
+      stddev: the standard deviation of the weights.
     """
     return lambda key, shape, dtype=jnp.float32: (random.normal((seed, 0), shape) * stddev).astype(dtype)
 
@@ -90,8 +90,8 @@ def truncated_normal(seed: int, stddev: float = 0.05) -> Initializer:
     """keras.initializers.TruncatedNormal: the deviation is that before the cut.
 
     Args:
-      seed: of the initializer in Keras.
-      stddev: of the weights, were they not cut off.
+      seed: the seed of the initializer in Keras.
+      stddev: the standard deviation of the weights before truncation.
     """
     return lambda key, shape, dtype=jnp.float32: (random.truncated_normal((seed, 0), shape) * stddev).astype(dtype)
 

@@ -28,15 +28,15 @@ class GRUCell(nnx.RNNCellBase):
     nnx.GRUCell has none of the latter, which counts where the reset gate scales it.
 
     Args:
-      in_features: of the input.
+      in_features: the number of input features.
       hidden_features: units.
       reset_after: whether the reset gate scales the recurrent product, not the state that enters it.
-      use_bias: whether there are biases: [2, 3 units], or [3 units] unless `reset_after`.
-      activation_fn: of the candidate h.
-      gate_fn: of the gates z and r.
-      dtype: that it computes in.
-      param_dtype: of its weights.
-      rngs: of the initial weights.
+      use_bias: whether the layer has biases: [2, 3 units], or [3 units] unless `reset_after`.
+      activation_fn: the function of the candidate h.
+      gate_fn: the function of the gates z and r.
+      dtype: the dtype of the computation.
+      param_dtype: the dtype of the weights.
+      rngs: the random streams of the initial weights.
     """
 
     def __init__(
@@ -108,8 +108,8 @@ class PReLU(nnx.Module):
     """keras.layers.PReLU: a slope for each element of the input, where nnx.PReLU has one for all.
 
     Args:
-      shape: of the slopes, 1 along axes that share them.
-      param_dtype: of the slopes.
+      shape: the shape of the slopes, 1 along axes that share them.
+      param_dtype: the dtype of the slopes.
     """
 
     def __init__(self, shape: Sequence[int], *, param_dtype: Any = jnp.float32) -> None:
@@ -128,10 +128,10 @@ class ReversibleEmbed(nnx.Embed):
 
     Args:
       num_embeddings: rows of the table.
-      features: of each.
-      dtype: that it computes in.
-      param_dtype: of both tables.
-      rngs: of the initial tables.
+      features: the size of each embedding.
+      dtype: the dtype of the computation.
+      param_dtype: the dtype of both tables.
+      rngs: the random streams of the initial tables.
     """
 
     def __init__(
@@ -155,8 +155,8 @@ class LayerScale(nnx.Module):
     """The layer of that name in keras.applications.convnext: a factor for each feature.
 
     Args:
-      features: of the input.
-      param_dtype: of the factors.
+      features: the number of input features.
+      param_dtype: the dtype of the factors.
     """
 
     def __init__(self, features: int, *, param_dtype: Any = jnp.float32) -> None:
@@ -212,7 +212,7 @@ class Attention(_ScoredAttention):
     Args:
       use_scale: whether there is a weight that scores, or sums in them, are multiplied by.
       score_mode: "dot", or "concat": the sum of tanh(query + key), times a weight.
-      param_dtype: of the weights.
+      param_dtype: the dtype of the weights.
     """
 
     def __init__(self, *, use_scale: bool = False, score_mode: str = "dot", param_dtype: Any = jnp.float32) -> None:
@@ -233,10 +233,10 @@ class AdditiveAttention(_ScoredAttention):
     """keras.layers.AdditiveAttention: scores are sums of tanh(query + key), times a weight each.
 
     Args:
-      features: of query and key.
+      features: the number of features of query and key.
       use_scale: whether there are such weights.
-      param_dtype: of the weights.
-      rngs: of the initial weights.
+      param_dtype: the dtype of the weights.
+      rngs: the random streams of the initial weights.
     """
 
     def __init__(
@@ -257,8 +257,8 @@ class Normalization(nnx.Module):
     """keras.layers.Normalization by the mean and variance that its adapt() took; both are statistics, not trained.
 
     Args:
-      shape: of both, the last axes of the input.
-      param_dtype: of both.
+      shape: the shape of both, the last axes of the input.
+      param_dtype: the dtype of both.
     """
 
     def __init__(self, shape: Sequence[int], *, param_dtype: Any = jnp.float32) -> None:
@@ -281,12 +281,12 @@ class ConvLSTMCell(nnx.RNNCellBase):
       hidden_features: filters.
       kernel_size: along each axis of space.
       strides: likewise, of the convolution of the input.
-      padding: of it; that of the state is 'SAME'.
-      use_bias: whether there is a bias.
-      activation_fn: of the candidate g, and of the cell on its way out.
-      gate_fn: of the gates i, f and o.
-      param_dtype: of the weights.
-      rngs: of the initial weights.
+      padding: the padding of the input; that of the state is 'SAME'.
+      use_bias: whether the layer has a bias.
+      activation_fn: the function of the candidate g, and of the cell before the output gate.
+      gate_fn: the function of the gates i, f and o.
+      param_dtype: the dtype of the weights.
+      rngs: the random streams of the initial weights.
     """
 
     def __init__(
@@ -350,7 +350,7 @@ class StackedCells(nnx.RNNCellBase):
     """keras.layers.StackedRNNCells, for nnx.RNN: each cell is given what the one before it gives in the same step.
 
     Args:
-      cells: by name, in their order.
+      cells: the cells by name, in their order.
     """
 
     def __init__(self, **cells: nnx.RNNCellBase) -> None:

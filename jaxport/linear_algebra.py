@@ -11,8 +11,8 @@ def band_part(x: jax.Array, lower: int, upper: int) -> jax.Array:
 
     Args:
       x: [..., m, n].
-      lower: how many diagonals below, all where negative.
-      upper: how many above, all where negative.
+      lower: the number of diagonals below the main one; negative keeps all.
+      upper: the number of diagonals above the main one; negative keeps all.
     """
     if lower >= 0:
         x = jnp.triu(x, -lower)

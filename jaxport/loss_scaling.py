@@ -32,7 +32,7 @@ def scaled(
 
     Args:
       optimizer: takes gradients of the loss as it is.
-      initial_scale: what the loss is first multiplied by.
+      initial_scale: the first factor of the loss.
       growth_steps: steps without overflow after which the scale doubles.
     """
 

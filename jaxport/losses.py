@@ -25,7 +25,7 @@ def reduce(losses: jax.Array, sample_weight: jax.Array | None = None, mask: jax.
 
     Args:
       losses: floats of any shape.
-      sample_weight: of the losses' shape.
+      sample_weight: weights in the shape of the losses.
       mask: bool, of the losses' shape, or of its first axes; True is kept.
     """
     weighted_losses = losses if sample_weight is None else losses * sample_weight
@@ -58,7 +58,7 @@ def categorical_crossentropy(y_true: jax.Array, y_pred: jax.Array, axis: int = -
     Args:
       y_true: floats, of y_pred's shape.
       y_pred: probabilities.
-      axis: that of the classes.
+      axis: the axis of the classes.
     """
     shares = _probabilities(y_pred / jnp.sum(y_pred, axis, keepdims=True))
     return -jnp.sum(y_true * jnp.log(shares), axis)
@@ -84,7 +84,7 @@ def categorical_focal_crossentropy(
       y_pred: probabilities.
       alpha: factor of the loss.
       gamma: exponent of what is missing from certainty.
-      axis: that of the classes.
+      axis: the axis of the classes.
     """
     shares = _probabilities(y_pred / jnp.sum(y_pred, axis, keepdims=True))
     return jnp.sum(-y_true * jnp.log(shares) * jnp.power(1 - shares, gamma) * alpha, axis)
@@ -100,7 +100,7 @@ def binary_focal_crossentropy(
       y_pred: [..., n], probabilities, which are clipped, or logits, which are not.
       gamma: exponent of what is missing from certainty.
       alpha: weight of the positive class, one minus that of the negative one; None weighs both the same.
-      from_logits: what y_pred is.
+      from_logits: whether y_pred are logits, not probabilities.
     """
     if from_logits:
         losses = optax.losses.sigmoid_binary_cross_entropy(y_pred, y_true)
@@ -248,7 +248,7 @@ def weighted_cross_entropy_with_logits(labels: jax.Array, logits: jax.Array, pos
 
     Args:
       labels: between 0 and 1.
-      logits: of the labels' shape.
+      logits: logits in the shape of the labels.
       pos_weight: factor of the loss of a positive label.
     """
     positive = jnp.log1p(jnp.exp(-absolute(logits))) + jax.nn.relu(-logits)
@@ -260,7 +260,7 @@ def orthogonality(matrix: jax.Array, factor: float = 0.01, mode: str = "rows") -
 
     Args:
       matrix: floats [rows, columns], of which each row, or each column, is divided by its norm first.
-      factor: of the mean.
+      factor: the factor of the mean.
       mode: "rows", or "columns" for the products of columns.
     """
     units = unit_normalize(matrix if mode == "rows" else matrix.T, epsilon=SMALL)

@@ -20,7 +20,7 @@ def weighted_mean(values: jax.Array, sample_weight: jax.Array) -> jax.Array:
 
     Args:
       values: floats of any shape.
-      sample_weight: of that shape.
+      sample_weight: weights in that shape.
     """
     return divide_no_nan(jnp.sum(values * sample_weight), jnp.sum(sample_weight))
 
@@ -120,7 +120,7 @@ def in_top_k(targets: jax.Array, predictions: jax.Array, k: int) -> jax.Array:
     Args:
       targets: i32[...], classes.
       predictions: [..., classes], scores.
-      k: how many are looked at.
+      k: the number of highest scores that count.
     """
     own = jnp.take_along_axis(predictions, targets[..., None], axis=-1)
     return (jnp.sum(predictions > own, axis=-1) < k) & jnp.isfinite(own[..., 0])

@@ -17,8 +17,8 @@ class _Noise(nnx.Module):
     """A module that draws in training.
 
     Args:
-      deterministic: whether it draws nothing; train() and eval() of a module set it.
-      rngs: whose stream "dropout" it draws from.
+      deterministic: whether the layer draws nothing; train() and eval() of a module set it.
+      rngs: the random streams; the layer draws from "dropout".
     """
 
     def __init__(self, deterministic: bool, rngs: nnx.Rngs) -> None:
@@ -41,7 +41,7 @@ class GaussianNoise(_Noise):
     Args:
       stddev: the standard deviation of what is added.
       deterministic: whether nothing is drawn; train() and eval() set it.
-      rngs: whose stream "dropout" it draws from.
+      rngs: the random streams; the layer draws from "dropout".
     """
 
     def __init__(self, stddev: float, *, deterministic: bool = False, rngs: nnx.Rngs) -> None:
@@ -66,7 +66,7 @@ class GaussianDropout(_Noise):
     Args:
       rate: the standard deviation of the factors is sqrt(rate / (1 - rate)).
       deterministic: whether nothing is drawn; train() and eval() set it.
-      rngs: whose stream "dropout" it draws from.
+      rngs: the random streams; the layer draws from "dropout".
     """
 
     def __init__(self, rate: float, *, deterministic: bool = False, rngs: nnx.Rngs) -> None:
@@ -94,7 +94,7 @@ class AlphaDropout(_Noise):
       rate: the share of the values that are set.
       broadcast_dims: axes along which all places are set together.
       deterministic: whether nothing is drawn; train() and eval() set it.
-      rngs: whose stream "dropout" it draws from.
+      rngs: the random streams; the layer draws from "dropout".
     """
 
     def __init__(

@@ -134,7 +134,7 @@ def masked_batch_norm(
     In training the statistics are `masked_moments`, and the running ones move towards them.
 
     Args:
-      norm: whose weights and statistics these are, over the last axis.
+      norm: the normalization with the weights and statistics, over the last axis.
       x: floats [..., features].
       mask: bool[...], True is kept.
       use_running_average: whether the running statistics are used; None asks the module.

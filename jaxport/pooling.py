@@ -109,7 +109,7 @@ def adaptive_average_pool(x: jax.Array, sizes: Sequence[int]) -> jax.Array:
 
     Args:
       x: [batch, ..., channels].
-      sizes: how many windows there are along each axis between.
+      sizes: the number of windows along each axis between.
 
     Returns:
       [batch, *sizes, channels].
@@ -124,7 +124,7 @@ def adaptive_max_pool(x: jax.Array, sizes: Sequence[int]) -> jax.Array:
 
     Args:
       x: [batch, ..., channels].
-      sizes: how many windows there are along each axis between.
+      sizes: the number of windows along each axis between.
 
     Returns:
       [batch, *sizes, channels].
@@ -166,7 +166,7 @@ def max_pool_with_argmax(
       window: rows and columns of a window.
       strides: rows and columns between windows.
       padding: SAME or VALID.
-      dtype: of the places.
+      dtype: the dtype of the places.
       include_batch: whether places count through the whole batch.
     """
     batch, height, width, channels = images.shape

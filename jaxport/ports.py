@@ -50,14 +50,14 @@ def flax_port(
 
     Args:
       make: the module, of rngs.
-      receipt: that `jaxport weights` wrote of it.
-      dtype: that it is judged in.
-      inputs: how many of the workload's inputs the module takes; the others are the targets.
+      receipt: the receipt that `jaxport weights` wrote of the module.
+      dtype: the dtype in which the port is judged.
+      inputs: the number of the workload's inputs that the module takes; the others are the targets.
       loss: (module, inputs, targets) -> scalar. By default that of the step: its gradients are then those that the step
         gives to its optimizers.
-      optimizer: of the step; several by name.
+      optimizer: the optimizer of the step; several by name.
       train_step: (module, nnx.Optimizer, inputs, targets) -> loss, changing both. It is given a dict of several.
-      wrt: what the step trains, as a filter of nnx; by the names of several optimizers.
+      wrt: the variables that the step trains, as a filter of nnx; by the names of several optimizers.
     """
     leaves = leaves_of_receipt(receipt)
     network = _Network(make, jnp.dtype(dtype))
@@ -183,13 +183,13 @@ def flax_rest(
 
     Args:
       make: the module of the whole, of rngs.
-      receipt: that `jaxport weights` wrote of it.
-      dtype: that it is judged in.
+      receipt: the receipt that `jaxport weights` wrote of the module.
+      dtype: the dtype in which the port is judged.
       parts: of each module the name of its result, its path in the whole, "" the whole itself, how many of the
         workload's inputs it takes, and the methods that are left in it, each as a class and a name: inputs that stand
         for their results follow, in order.
-      step_inputs: how many inputs behind these the step is trained on.
-      optimizer: as of `flax_port`.
+      step_inputs: the number of inputs after these that the step is trained on.
+      optimizer: the optimizer, as in `flax_port`.
       train_step: likewise.
       wrt: likewise.
     """
@@ -233,7 +233,7 @@ class _StandIn:
     """A method that returns preset values, and keeps its arguments.
 
     Attributes:
-      value: that it returns next.
+      value: the value that the next call returns.
       given: it last.
     """
 
@@ -296,7 +296,7 @@ def own_gradient(backward: Callable[..., Any], results: Any, inputs: Any, residu
       backward: (*residuals, *gradients of the results) -> a gradient for each input.
       results: a tuple of arrays.
       inputs: those that gradients go to.
-      residuals: what backward needs of the way there.
+      residuals: the values of the forward pass that the backward pass needs.
     """
     return _own_gradient(backward, jax.lax.stop_gradient(results), inputs, residuals)
 

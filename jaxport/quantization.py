@@ -23,7 +23,7 @@ def fake_quantize(
       x: f32[..., channels].
       low: the least value, f32[] or f32[channels].
       high: the largest value, likewise.
-      num_bits: from 2 to 16.
+      num_bits: the number of bits, from 2 to 16.
       narrow_range: whether the lowest level is left out.
     """
     least, most, step = _moved_range(low, high, num_bits, narrow_range)

@@ -46,7 +46,7 @@ def bits(seed: Any, shape: Sequence[int]) -> jax.Array:
 
     Args:
       seed: two integers, as the stateless functions of tf.random take them.
-      shape: of the result.
+      shape: the shape of the result.
     """
     seed = jnp.asarray(seed, jnp.int32)
     words, signs = (half.astype(jnp.uint32) for half in (seed, seed >> 31))
@@ -65,7 +65,7 @@ def uniform(
 
     Args:
       seed: two integers.
-      shape: of the result.
+      shape: the shape of the result.
       minval: the least value.
       maxval: an upper bound.
       kernels: whether the numbers of TensorFlow's own kernels are wanted, which take the lowest 23 bits; XLA takes the
@@ -81,7 +81,7 @@ def integers(seed: Any, shape: Sequence[int], minval: int, maxval: int) -> jax.A
 
     Args:
       seed: two integers.
-      shape: of the result.
+      shape: the shape of the result.
       minval: the least value.
       maxval: an upper bound.
     """
@@ -95,7 +95,7 @@ def normal(seed: Any, shape: Sequence[int], kernels: bool = False) -> jax.Array:
 
     Args:
       seed: two integers.
-      shape: of the result.
+      shape: the shape of the result.
       kernels: whether the numbers of TensorFlow's own kernels are wanted, as for `uniform`.
     """
     size = math.prod(shape)
@@ -118,7 +118,7 @@ def truncated_normal(seed: Any, shape: Sequence[int]) -> jax.Array:
 
     Args:
       seed: two integers.
-      shape: of the result.
+      shape: the shape of the result.
     """
     root = jnp.float32(math.sqrt(2))
     low, high = ((1 + jax.lax.erf(jnp.float32(end) / root)) / 2 for end in (-2.0, 2.0))
@@ -132,7 +132,7 @@ def split(seed: Any, number: int = 2) -> jax.Array:
 
     Args:
       seed: two integers.
-      number: how many seeds are wanted.
+      number: the number of seeds.
     """
     return bits(seed, (number, 2)).astype(jnp.int32)
 

@@ -23,7 +23,7 @@ def scan(step: Step, kernels: Kernels, constants: Any, carry: Any, xs: Any) -> t
 
     Args:
       step: one step; see `Step`.
-      kernels: by name, [..., in, out].
+      kernels: kernels by name, [..., in, out].
       constants: a pytree that every step reads.
       carry: a pytree that every step takes and gives.
       xs: a pytree of arrays, steps along the first axis.
@@ -110,7 +110,7 @@ def lstm(
       bias: [4 units].
       mask: bool[batch, time]; all steps count without.
       initial: hidden and cell, [batch, units] each; zeros without. Flax's cells carry (cell, hidden).
-      recurrent_activation: of the gates i, f and o.
+      recurrent_activation: the function of the gates i, f and o.
       go_backwards: whether the last step comes first, in the outputs too.
     """
 
@@ -150,7 +150,7 @@ def gru(
       bias: [2, 3 units], of the input and of the recurrent product; [3 units] unless `reset_after`.
       mask: bool[batch, time]; all steps count without.
       initial: [batch, units]; zeros without.
-      recurrent_activation: of the gates z and r.
+      recurrent_activation: the function of the gates z and r.
       reset_after: whether the reset gate scales the recurrent product, not the state that enters it.
       go_backwards: whether the last step comes first, in the outputs too.
     """
@@ -189,8 +189,8 @@ def gru_step(
       outer: [..., 3 units], what the input gives to the gates z, r, h, with its bias.
       inner: [..., 3 units], what the state gives to them, with its bias.
       state: [..., units], before the step.
-      recurrent_activation: of the gates z and r.
-      activation: of the candidate h.
+      recurrent_activation: the function of the gates z and r.
+      activation: the function of the candidate h.
     """
     (update, reset, candidate), (update_inner, reset_inner, candidate_inner) = (
         jnp.split(gates, 3, axis=-1) for gates in (outer, inner)

@@ -26,7 +26,7 @@ class DroppingCell(nnx.RNNCellBase):
       cell: nnx.OptimizedLSTMCell, jaxport.layers.GRUCell or nnx.SimpleCell.
       input_rate: the share of the input that is dropped.
       state_rate: the share of the hidden state that is dropped.
-      rngs: of the draws.
+      rngs: the random streams of the draws.
     """
 
     def __init__(

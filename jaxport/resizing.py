@@ -83,7 +83,7 @@ def crop_and_resize(
       boxes: [n, 4]: y1, x1, y2, x2 as shares of the height and the width less one; beyond 0 to 1 they leave the image.
       box_indices: i32[n], the image of each box.
       sizes: height and width of the crops.
-      extrapolation_value: what stands where a crop leaves the image.
+      extrapolation_value: the value where a crop leaves the image.
 
     Returns:
       [n, *sizes, channels].
@@ -114,9 +114,9 @@ def extract_patches(
     Args:
       images: [batch, height, width, channels].
       sizes: height and width of a patch.
-      strides: from patch to patch.
+      strides: the steps from patch to patch.
       padding: "SAME", "VALID", or a pair an axis, in front and behind.
-      rates: from pixel to pixel of a patch.
+      rates: the steps from pixel to pixel in a patch.
 
     Returns:
       [batch, rows, columns, sizes[0] * sizes[1] * channels].

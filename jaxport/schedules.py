@@ -14,7 +14,7 @@ def warm_up(peak: float, steps: int, total: int) -> Callable[[jax.Array, Any], j
 
     Args:
       peak: the highest rate.
-      steps: how many steps lead up to it.
+      steps: the number of steps of the warm-up.
       total: the step at which the rate is 0 again.
     """
 
@@ -42,8 +42,8 @@ def exponential_decay(
 
     Args:
       initial: the rate of step 0.
-      decay_steps: after so many steps the rate is decay_rate of what it was.
-      decay_rate: see there.
+      decay_steps: the number of steps in which the rate is multiplied by decay_rate.
+      decay_rate: the factor of the rate in `decay_steps` steps.
       staircase: whether it falls once every `decay_steps` steps.
     """
 
@@ -61,7 +61,7 @@ def inverse_time_decay(
     Args:
       initial: the rate of step 0.
       decay_steps: the unit in which steps are counted.
-      decay_rate: how fast the rate falls.
+      decay_rate: the factor of the step in the divisor.
       staircase: whether it falls once every `decay_steps` steps.
     """
 
@@ -80,7 +80,7 @@ def polynomial_decay(
       initial: the rate of step 0.
       decay_steps: the step at which the end is reached.
       end: the last rate.
-      power: of what is left of the way.
+      power: the exponent of the remaining share.
       cycle: whether the rate starts to fall again, from below `initial`, in an ever longer period.
     """
 
@@ -120,10 +120,10 @@ def cosine_decay(
 
     Args:
       initial: the rate of step 0.
-      decay_steps: how many steps of decay.
+      decay_steps: the number of steps of decay.
       alpha: the last rate as a share of the highest.
       warmup_target: the rate that the warm-up leads to.
-      warmup_steps: how many steps lead up to it.
+      warmup_steps: the number of steps of the warm-up.
     """
     warm, peak = (0, initial) if warmup_target is None else (warmup_steps, warmup_target)
 

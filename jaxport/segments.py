@@ -12,7 +12,7 @@ def segment_sum(x: jax.Array, segments: jax.Array, count: int) -> jax.Array:
     Args:
       x: [*segments.shape, ...].
       segments: i32, the segment of each part of x; what is negative, or count and more, is left out.
-      count: how many segments there are.
+      count: the number of segments.
 
     Returns:
       [count, ...]: 0 where a segment is empty.
@@ -26,7 +26,7 @@ def segment_mean(x: jax.Array, segments: jax.Array, count: int) -> jax.Array:
     Args:
       x: [*segments.shape, ...].
       segments: i32, the segment of each part of x, as for `segment_sum`.
-      count: how many segments there are.
+      count: the number of segments.
 
     Returns:
       [count, ...]: 0 where a segment is empty.
@@ -41,7 +41,7 @@ def segment_sqrt_n(x: jax.Array, segments: jax.Array, count: int) -> jax.Array:
     Args:
       x: [*segments.shape, ...].
       segments: i32, the segment of each part of x, as for `segment_sum`.
-      count: how many segments there are.
+      count: the number of segments.
 
     Returns:
       [count, ...]: 0 where a segment is empty.
