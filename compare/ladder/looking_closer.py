@@ -42,9 +42,7 @@ def locate_operations(
         return replace(rung, remarks=(*rung.remarks, f"the programs were not compared: {error}"))
     operations = tuple(_operation(departure, located_pass) for departure in located_pass.departures)
     if located_pass.verdict in (locating.NONE, locating.FAILED):
-        return replace(
-            rung, remarks=(*rung.remarks, f"the programs were not compared: {located_pass.reason}")
-        )
+        return replace(rung, remarks=(*rung.remarks, f"the programs were not compared: {located_pass.reason}"))
     if not operations:
         remark = "the programs of one call agree, value by value, on a random case and one of edges"
         return replace(rung, remarks=(*rung.remarks, remark))

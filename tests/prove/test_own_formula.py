@@ -126,3 +126,10 @@ def test_a_gradient_that_is_small_and_no_noise_is_explained_by_nothing() -> None
   %e = stablehlo.exponential %x : tensor<4xf64>
   %y = stablehlo.multiply %e, %c : tensor<4xf64>"""
     assert spread(body, ORDINARY, small, 1.0, ordinary=1e-11, gradient=10.0) <= 2**-48
+
+
+@pytest.mark.parametrize(("gradient", "explains"), [(1.0, True), (1e-9, False)])
+def test_where_all_is_noise_that_of_each_mode_of_tensorflow_counts(gradient: float, explains: bool) -> None:
+    # XLA gives exactly 0, and eager mode noise far above a rounding of the formula: the port's 0 is as right.
+    zero = "%y = stablehlo.subtract %x, %x : tensor<4xf64>"
+    assert (spread(zero, ORDINARY, np.full(4, 6e-13), 1.0, ordinary=6e-13, gradient=gradient) > 1.0) is explains
