@@ -194,7 +194,7 @@ def _guide_training(comparison: _Comparison) -> BothSides | None:
         return None
     if doubles is None:
         return None
-    before, after = (_count_steps(one.trajectories) for one in (sides.doubles, doubles))
+    before, after = map(_count_steps, (comparison.evidence.trajectories, doubles.trajectories))
     remarks = (drift(comparison.leaves["training"], before, after), *doubles.training_remarks)
     return dataclasses.replace(sides, doubles=dataclasses.replace(doubles, training_remarks=remarks))
 
