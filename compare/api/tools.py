@@ -18,6 +18,7 @@ from compare.api.port_writing import Writing, write_port
 from compare.api.tool_replies import CheckReply, DoctorReply, LadderReply, LocateReply, PortReply
 from compare.errors import FORESEEN, RequestError
 from compare.porting.port_source import Sizes
+from compare.porting.styles import NNX, Style
 from compare.progress import Silent
 from compare.sides.pool import Pool
 from workloads.core.declared import AnyWorkload
@@ -131,8 +132,9 @@ class Tools:
         inputs: dict[str, str] | None = None,
         custom: list[str] | None = None,
         force: bool = False,
+        style: Style = NNX,
     ) -> PortReply:
-        """Write a Flax NNX port of a Keras model with its weights, or of a function in jax.numpy, and judge it.
+        """Write a Flax port of a Keras model with its weights, or of a function in jax.numpy, and judge it.
 
         Args:
           model: as of doctor, or a .pb file; of a SavedModel the default signature is ported.
@@ -140,10 +142,11 @@ class Tools:
           inputs: as of doctor.
           custom: as of doctor.
           force: whether to write over a port that is there.
+          style: of the modules of a Keras model: "nnx", or "linen", which is written whole or not at all.
         """
         with self._answering(), readable_by_worker(*self._model(model, inputs, custom)) as named_model:
             path = self._root.path(folder)
-            port = write_port(named_model, path, Writing(Sizes(), force, run=True), Silent())
+            port = write_port(named_model, path, Writing(Sizes(), force, run=True, style=style), Silent())
             return tool_replies.port_reply(port, self._root.shorten_paths)
 
     @contextmanager

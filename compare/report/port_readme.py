@@ -15,6 +15,7 @@ from compare.record.vocabulary import NOT_APPLICABLE
 from compare.record.workload_part import Workload
 from compare.report import verdicts
 from compare.report.markdown import code, plain
+from compare.report.numbers import count_of
 
 _VERSIONS = {"tf": ("tensorflow", "keras"), "jax": ("jax", "flax")}
 
@@ -43,7 +44,8 @@ def readme(port: Port | FunctionPort, places: Sequence[str], file: str, record: 
 def _what(facts: PortFacts, weights: int) -> str:
     inputs = f", of {code(facts.inputs)}" if facts.inputs else ""
     outputs = f" to {code(facts.outputs)}" if facts.outputs else ""
-    count = f" {weights} weights of the original are in `weights.safetensors`." if weights else ""
+    verb = "is" if weights == 1 else "are"
+    count = f" {count_of(weights, 'weight')} of the original {verb} in `weights.safetensors`." if weights else ""
     return f"{facts.what} of {code(facts.original)}: {code(facts.subject)} in `{facts.module}`{inputs}{outputs}.{count}"
 
 

@@ -71,6 +71,7 @@ def test_a_path_that_leads_out_of_the_root_is_refused(root: Root, name: str) -> 
         ("doctor", {"model": "m.keras", "custom": ["../secret.py:C"]}, "expected a path within"),
         ("write_port", {"model": "mine.py:f", "folder": "../port"}, "expected a path within"),
         ("write_port", {"model": "mine.py:f", "folder": "up"}, "expected a path within"),
+        ("write_port", {"model": "mine.py:f", "folder": "port", "style": "haiku"}, "expected the style nnx or linen"),
         ("write_port", {"model": "mine.py:f", "folder": "."}, "found files in it: name another, or force"),
         ("next", {"port": "../secret.py"}, "expected a path within"),
         ("next", {"port": "link.py"}, "expected a path within"),
