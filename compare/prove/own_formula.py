@@ -132,6 +132,6 @@ def _spreads(
         if (case, leaf) not in places:
             continue
         scale, noise = scales[case].bands[leaf][rank].scale, _negligible(evidence, pass_, leaf, reference[case])
-        measured = max(spread / ROUNDINGS, own[place] if largest([reference[case][leaf]]) <= noise else 0.0)
-        spreads[width, pass_, *place] = min(FACTOR * measured, max(LARGEST[width], noise / scale))
+        roundings = max(spread / ROUNDINGS, own[place] if largest([reference[case][leaf]]) <= noise else 0.0)
+        spreads[width, pass_, *place] = min(FACTOR * roundings, max(LARGEST[width], noise / scale))
     return spreads
