@@ -215,7 +215,7 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "from compare.bench import stats",
             "Pages are made from records, and from what saved runs say of one another",
         ),
-        ("compare/history/store.py", "import compare.hlo", "Saved runs are held"),
+        ("compare/history/store.py", "import compare.hlo", "Saved runs are compared"),
         ("compare/sides/worker.py", "def late():\n    import tensorflow", "The judges import no framework"),
         ("compare/sides/peers/tf2jax.py", "import flax", "Neither the judges nor the peers"),
         ("workloads/add.py", "import jax", "Workloads are declared without any framework"),
